@@ -58,6 +58,8 @@ class Question:
     The vector is None where no model answered, and may still be in the making: a family that has other things to look
     up does so first, and then waits for `embedded`; it holds no connection meanwhile.
 
+    Where `only_agent`, what is of another agent than the subject's is not wanted.
+
     At most `limit` candidates are wanted: of these kinds, where some are named, and from `since` on and before `until`,
     as told by an item's `at`. Whoever asks gives up when time is over, by cancelling.
     """
@@ -69,6 +71,7 @@ class Question:
     kinds: frozenset[str] | None = None
     since: datetime | None = None
     until: datetime | None = None
+    only_agent: bool = False
 
     async def embedded(self) -> Vector | None:
         """Return the vector as soon as it is there."""
@@ -83,7 +86,9 @@ class Item(Struct, frozen=True, kw_only=True):
     than it seems: "fading", "contradicted", "superseded_by:<id>". `tokens` is where the family keeps token vectors of
     exactly its text, if it does. `whole_chars` is how long all of it is, where its text is a passage.
     `conversation` names one which a user has to be able to read to be told of the item. `quotes` are the words that
-    prove it, as they were said, where the family has them.
+    prove it, as they were said, where the family has them. `agent_id` is the agent that it is of, None for none;
+    `thread` is the user's name for the conversation that it was said in, and `metadata` is what came with it, for
+    whoever stored it.
     """
 
     kind: str
@@ -97,6 +102,9 @@ class Item(Struct, frozen=True, kw_only=True):
     whole_chars: int | None = None
     conversation: str | None = None
     quotes: Sequence[str] = ()
+    agent_id: str | None = None
+    thread: str | None = None
+    metadata: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
     @property
     def score(self) -> float:
@@ -113,11 +121,16 @@ class Recall(Protocol):
 
 
 class Items(Protocol):
-    """Reads and forgets items by their address. What the caller may not see is not there: NotFound."""
+    """Reads and forgets items by their address. What the caller may not see is not there: NotFound.
+
+    What is forgotten in a `conversation`, by its name, stays where it was said in another one, too.
+    """
 
     async def read(self, kind: str, item_id: str, subject: Subject, caller: Caller) -> Item: ...
 
-    async def forget(self, kind: str, item_id: str, subject: Subject, caller: Caller) -> None: ...
+    async def forget(
+        self, kind: str, item_id: str, subject: Subject, caller: Caller, conversation: str | None = None
+    ) -> None: ...
 
 
 class Subjects(Protocol):
@@ -237,6 +250,12 @@ class Transcripts(Protocol):
         """Keep what was said with a transaction of whoever asks, and return an entry for each message.
 
         Raises Retryable when the transaction has to be run again, and a ServiceError for what it does not take.
+        """
+        ...
+
+    async def named(self, tenant_id: str, user: str | None, name: str) -> UUID:
+        """Return the id that a user's name for a conversation stands for now: one that is not deleted, unless the name
+        is that id. Raises Unavailable.
         """
         ...
 

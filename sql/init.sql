@@ -20,6 +20,7 @@
 \ir notes/006-discarded-jobs.sql
 \ir notes/007-lanes.sql
 \ir notes/008-erasing.sql
+\ir notes/009-sources.sql
 \ir knowledge/001-tables.sql
 \ir knowledge/002-changes.sql
 \ir knowledge/003-discarded-jobs.sql
@@ -36,6 +37,7 @@
 \ir conversations/008-lanes.sql
 \ir conversations/009-indexed-content.sql
 \ir conversations/010-erasing.sql
+\ir conversations/011-names.sql
 \ir graph/001-tables.sql
 \ir graph/002-changes.sql
 \ir graph/003-lost.sql
@@ -48,6 +50,7 @@
 \ir assistant/006-lanes.sql
 \ir assistant/007-erasing.sql
 \ir assistant/008-thread-agents.sql
+\ir assistant/009-sources.sql
 \ir store/001-tables.sql
 \ir store/002-changes.sql
 \ir store/003-discarded-jobs.sql
@@ -61,3 +64,4 @@
 \ir memories/006-discarded-jobs.sql
 \ir memories/007-lanes.sql
 \ir memories/008-erasing.sql
+\ir memories/009-context-lines.sql

@@ -182,6 +182,7 @@ class Calls(Context):
         key_prefix: str | None = None,
         updated_since: Moment | None = None,
         updated_before: Moment | None = None,
+        thread: str | None = None,
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Listing[r.Note]:
@@ -189,7 +190,7 @@ class Calls(Context):
 
         Without a scope, those of the scopes that the context's read profile reads, and without that, too, of all but
         agent_private; without a status, those that are active. `key_prefix`, `updated_since` and `updated_before` are
-        as for `search`.
+        as for `search`; `thread` is the name of a conversation in which they were said.
         """
         params: dict[str, Given] = {
             **self.owner(),
@@ -200,6 +201,7 @@ class Calls(Context):
             "key_prefix": key_prefix,
             "updated_since": written(updated_since),
             "updated_before": written(updated_before),
+            "thread": thread,
             "limit": limit,
         }
         return listing(f"{MEMORY}/list", params, r.Page[r.Note], cursor)

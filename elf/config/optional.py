@@ -136,7 +136,11 @@ REMEMBERED_BY: Final = ("conversations", "notes", "assistant")
 
 
 class Remember(Table):
-    """[remember]: the families that keep what is remembered, in their order. Without it: REMEMBERED_BY."""
+    """[remember]: the families that keep what is remembered, in their order. Without it: REMEMBERED_BY.
+
+    A language model is asked about at most `max_extractions` messages of a request; what the user says in others stays
+    in the conversation alone.
+    """
 
     families: (
         Annotated[
@@ -145,6 +149,7 @@ class Remember(Table):
         ]
         | None
     ) = None
+    max_extractions: Annotated[int, Field(ge=1, le=64)] = 16
 
 
 class Gc(Table):

@@ -1,4 +1,7 @@
-"""Which conversation a name means: each user has conversations of any names, and each name is one id for ever."""
+"""Which conversation a name means: each user has conversations of any names, and each name is an id.
+
+Once a conversation of the name was deleted, the name stands for another id, which the family of conversations knows.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,20 @@ NAMESPACE: Final = UUID("6f4b6c39-52e5-4dc1-9a56-3c4f9a0d7e21")
 
 
 def conversation_id_of(tenant_id: str, user: str | None, name: str) -> UUID:
-    """Return the id of a user's conversation of this name; a name that is an id is that of the conversation."""
+    """Return the id of a user's first conversation of this name; a name that is an id is that of the conversation."""
     try:
         return UUID(name)
     except ValueError:
         return id_of_names("conversation", tenant_id, user, name)
+
+
+def is_id(name: str) -> bool:
+    """Tell whether the name of a conversation is an id, which always means the same conversation."""
+    try:
+        UUID(name)
+    except ValueError:
+        return False
+    return True
 
 
 def id_of_names(kind: str, *names: str | None) -> UUID:

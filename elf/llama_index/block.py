@@ -61,9 +61,10 @@ class ElfMemoryBlock(BaseMemoryBlock[str]):
         return "\n".join(dict.fromkeys(f"- {inert(item.snippet)}" for item in found.items))
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
-        """Have notes made of messages, oldest first."""
-        for some in batches(_said(messages), lambda _: 1, most_size=MESSAGES_AT_ONCE):
-            await self._client.send(self._client.calls.add_event(some, scope=self.scope))
+        """Have notes made of messages, oldest first: of each message of a user's, with the answers to it, its own."""
+        for event in _events(_said(messages)):
+            for some in batches(event, lambda _: 1, most_size=MESSAGES_AT_ONCE):
+                await self._client.send(self._client.calls.add_event(some, scope=self.scope))
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
         """Leave notes out, the last first, until about so many tokens are gone; None when nothing is left."""
@@ -72,6 +73,18 @@ class ElfMemoryBlock(BaseMemoryBlock[str]):
         while lines and len("\n".join(lines)) > room:
             lines.pop()
         return "\n".join(lines) or None
+
+
+def _events(said: Iterator[Message]) -> Iterator[list[Message]]:
+    """Yield each message of a user's with the answers to it: so many notes are made of an event, and no more."""
+    event: list[Message] = []
+    for message in said:
+        if message.role == "user" and any(one.role == "user" for one in event):
+            yield event
+            event = []
+        event.append(message)
+    if event:
+        yield event
 
 
 def _said(messages: Sequence[ChatMessage] | Iterator[ChatMessage]) -> Iterator[Message]:

@@ -138,6 +138,7 @@ class Finding:
             limit=max(LEAST_OFFERED, OFFERED // len(found.families)),
             kinds=None if request.kinds is None else frozenset(request.kinds),
             since=request.since, until=request.until,
+            only_agent=request.only_agent and asking.subject.agent_id is not None,
         )  # fmt: skip
         with found.stages.stage("families"):
             found.gathered = await self._told(question, asking, found)
@@ -160,12 +161,21 @@ class Finding:
         return gathered
 
     async def _hide(self, gathered: Gathered, question: Question, asking: Asking, found: Found) -> list[str]:
-        """Leave out what hangs on conversations of others; return the families that may have had more to offer."""
+        """Leave out what hangs on conversations of others, and what is of another agent where only one is meant.
+
+        Returns the families that may have had more to offer.
+        """
+        others = frozenset[int]()
+        if question.only_agent:
+            mine = (None, question.subject.agent_id)
+            others = frozenset(
+                id(one) for offered in gathered.offers.values() for one in offered if one.agent_id not in mine
+            )
         items = [one for offered in gathered.offers.values() for one in offered]
         hidden = await self._hidden.among(items, asking, patience_s=found.stages.left(FAMILIES_SHARE))
         crowded = []
-        for name, offered in gathered.offers.items() if hidden else ():
-            told = [one for one in offered if one.conversation not in hidden]
+        for name, offered in gathered.offers.items() if hidden or others else ():
+            told = [one for one in offered if one.conversation not in hidden and id(one) not in others]
             if len(told) < len(offered) == question.limit:
                 crowded.append(name)
             gathered.offers[name] = told[: question.limit]

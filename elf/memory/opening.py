@@ -23,6 +23,7 @@ from elf.memory.forgetting.handles import Handles
 from elf.memory.forgetting.service import Forgetting
 from elf.memory.kept_tokens import KeptTokens
 from elf.memory.model import FAMILY
+from elf.memory.own_context import OwnContext
 from elf.memory.reading import ItemReading
 from elf.memory.recalling import Explaining, MemoryRecall
 from elf.memory.remembering.opening import open_remembering
@@ -36,16 +37,17 @@ def open_memory(ground: Ground) -> Opened:
     queries = Queries.load(sql_folder() / FAMILY)
     asker = Asker(proves_users=ground.config.security.auth.mode == "required")
     subjects = MemorySubjects(ground.database, queries)
+    own = OwnContext(ground.database, queries, ground.clock)
     return together(
         [
-            _open_recall(ground, queries, asker),
-            open_remembering(ground, queries, asker),
+            _open_recall(ground, queries, asker, own),
+            open_remembering(ground, queries, asker, own),
             open_erasing(ground, queries, subjects),
         ]
     )
 
 
-def _open_recall(ground: Ground, queries: Queries, asker: Asker) -> Opened:
+def _open_recall(ground: Ground, queries: Queries, asker: Asker, own: OwnContext) -> Opened:
     config, database = ground.config, ground.database
     traces = Traces(
         database,
@@ -60,6 +62,7 @@ def _open_recall(ground: Ground, queries: Queries, asker: Asker) -> Opened:
         GarbageStep(FAMILY, "expired_memory_traces", traces.drop_expired),
         GarbageStep(FAMILY, "unused_memory_tokens", kept.drop_unused),
         GarbageStep(FAMILY, "expired_forget_handles", handles.drop_expired),
+        GarbageStep(FAMILY, "expired_context_lines", own.drop_expired),
     ]
     search, texts = ground.search, ground.texts
     if search is None or texts is None:
@@ -94,7 +97,7 @@ def _open_recall(ground: Ground, queries: Queries, asker: Asker) -> Opened:
     return Opened(
         handlers={
             RECALL.name: recall.recall,
-            CONTEXT.name: MemoryContexts(answering, texts.tokens).context,
+            CONTEXT.name: MemoryContexts(answering, texts.tokens, own, asker).context,
             EXPLAIN.name: Explaining(asker, traces, ground.clock).explain,
             READ.name: reading.read,
             FORGET.name: forgetting.forget,

@@ -32,6 +32,9 @@ class ItemReading:
             provenance=list(item.provenance),
             at=item.at,
             states=list(item.states),
+            agent_id=item.agent_id,
+            conversation=item.thread,
+            metadata=dict(item.metadata),
         )
 
     async def item(self, name: str, kind: str, item_id: str, asking: Asking) -> Item:

@@ -35,6 +35,9 @@ class MemoryRecall:
                     provenance=list(one.offered.item.provenance),
                     at=one.offered.item.at,
                     states=list(one.offered.item.states),
+                    agent_id=one.offered.item.agent_id,
+                    conversation=one.offered.item.thread,
+                    metadata=dict(one.offered.item.metadata),
                 )
                 for item, one in zip(content["items"], choice.best, strict=True)
             ],

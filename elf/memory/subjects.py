@@ -1,5 +1,5 @@
 """What the one memory itself keeps of a subject: traces of answers, token vectors, what was said and is to be
-remembered, and what was shown to be forgotten. None of it is taken along.
+remembered, what was shown to be forgotten, and what contexts showed. None of it is taken along.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ OF_SUBJECT: Final[Mapping[str, str]] = {
     "memory_said": "erase_said",
     "memory_traces": "erase_memory_traces",
     "forget_handles": "erase_forget_handles",
+    "context_lines": "erase_context_lines",
 }
 
 

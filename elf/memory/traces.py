@@ -20,6 +20,7 @@ from elf.core.secrets import redact
 from elf.db.database import Database
 from elf.db.queries import Queries
 from elf.memory.asking import Asking
+from elf.memory.gathering import Offered
 from elf.memory.ranking import LeftOut, Ranked
 
 MAX_TRACE_BYTES: Final = 8_192
@@ -116,6 +117,16 @@ def fitted(content: Mapping[str, Any]) -> str:
     return msgspec.json.encode({**rest, "more": more}).decode()
 
 
+def also_of(other: Offered) -> dict[str, Any]:
+    """Return an item that says the same as another one as answers and traces have it."""
+    return {
+        "family": other.family,
+        "kind": other.item.kind,
+        "id": other.item.id,
+        "provenance": list(other.item.provenance),
+    }
+
+
 def told(best: Sequence[Ranked], left_out: Sequence[LeftOut]) -> dict[str, Any]:
     """Return items and what was left out as a trace has them."""
     return {
@@ -127,15 +138,7 @@ def told(best: Sequence[Ranked], left_out: Sequence[LeftOut]) -> dict[str, Any]:
                 "score": one.score,
                 "terms": dict(one.terms),
                 "relevance": one.relevance,
-                "also": [
-                    {
-                        "family": other.family,
-                        "kind": other.item.kind,
-                        "id": other.item.id,
-                        "provenance": list(other.item.provenance),
-                    }
-                    for other in one.also
-                ],
+                "also": [also_of(other) for other in one.also],
             }
             for one in best
         ],

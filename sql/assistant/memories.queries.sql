@@ -13,7 +13,10 @@ SELECT m.category FROM assistant_memories AS m WHERE m.tenant_id = $1 AND m.user
 SELECT <columns> FROM assistant_memories AS m
 WHERE m.tenant_id = $1 AND m.user_id = $2 AND (m.updated_at, m.memory_id) < ($3, $4) AND m.state = $6
   AND ($7::text[] IS NULL OR m.category = ANY ($7)) AND ($8::text[] IS NULL OR m.type = ANY ($8))
-  AND ($9::text IS NULL OR m.thread_id = $9) AND ($10::text IS NULL OR m.agent_id = $10)
+  AND ($9::text IS NULL OR m.thread_id = $9 OR EXISTS (
+    SELECT FROM assistant_memory_sources AS s
+    WHERE s.tenant_id = $1 AND s.user_id = $2 AND s.memory_id = m.memory_id AND s.thread_id = $9))
+  AND ($10::text IS NULL OR m.agent_id = $10)
   AND ($11::text IS NULL OR m.run_id = $11) AND ($12::text IS NULL OR m.actor_id = $12)
   AND ($13::text IS NULL OR m.role = $13) AND ($14::boolean IS NULL OR m.pinned = $14)
   AND ($15::int IS NULL OR m.importance >= $15) AND ($16::int IS NULL OR m.importance <= $16)

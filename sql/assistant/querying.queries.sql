@@ -74,8 +74,12 @@ WHERE m.tenant_id = $1 AND m.user_id = $2 AND m.state = 'active';
 
 -- name: standing_of
 -- For each of some memories ($3) whether it is contradicted by one of some categories ($4; null: any), and the ids of those
--- that it was merged with or drawn from.
+-- that it was merged with or drawn from, and in which threads it was said, too.
 SELECT a.memory_id,
+  ARRAY(
+    SELECT s.thread_id FROM assistant_memory_sources AS s
+    WHERE s.tenant_id = $1 AND s.user_id = $2 AND s.memory_id = a.memory_id ORDER BY s.created_at, s.thread_id
+  ) AS threads,
   EXISTS (
     SELECT FROM assistant_relations AS r
     JOIN assistant_memories AS o ON o.tenant_id = r.tenant_id AND o.user_id = r.user_id

@@ -17,6 +17,12 @@ WHERE m.tenant_id = $1 AND m.user_id = $2 AND m.category = $3 AND m.type = $4 AN
   AND m.steps_text IS NOT DISTINCT FROM $6::text
 ORDER BY m.created_at, m.memory_id LIMIT 1;
 
+-- name: newest_texts
+-- What the $4 active memories of a user that changed last say, but for those of a type ($3).
+SELECT m.text FROM assistant_memories AS m
+WHERE m.tenant_id = $1 AND m.user_id = $2 AND m.state = 'active' AND m.type <> $3
+ORDER BY m.updated_at DESC, m.memory_id LIMIT $4;
+
 -- name: insert_memory
 -- Adds a memory.
 INSERT INTO assistant_memories (
@@ -152,3 +158,34 @@ RETURNING xmax = 0 AS is_new;
 INSERT INTO assistant_threads AS t (tenant_id, user_id, thread_id, turns, seen_at) VALUES ($1, $2, $3, 1, $4)
 ON CONFLICT (tenant_id, user_id, thread_id)
 DO UPDATE SET turns = t.turns + 1, seen_at = greatest(t.seen_at, excluded.seen_at);
+
+-- name: add_source
+-- Keeps that a memory ($3) was said in another thread ($4), too, unless it is that of the memory.
+INSERT INTO assistant_memory_sources AS s (tenant_id, user_id, memory_id, thread_id, evidence, created_at)
+SELECT $1, $2, m.memory_id, $4, $5, $6 FROM assistant_memories AS m
+WHERE m.tenant_id = $1 AND m.user_id = $2 AND m.memory_id = $3 AND m.thread_id IS DISTINCT FROM $4
+ON CONFLICT DO NOTHING;
+
+-- name: move_sources
+-- Keeps the sources of a memory ($3) with the one ($4) that says the same from now on.
+UPDATE assistant_memory_sources AS s SET memory_id = $4
+WHERE s.tenant_id = $1 AND s.user_id = $2 AND s.memory_id = $3
+  AND s.thread_id IS DISTINCT FROM (
+    SELECT m.thread_id FROM assistant_memories AS m WHERE m.tenant_id = $1 AND m.user_id = $2 AND m.memory_id = $4);
+
+-- name: drop_source
+-- Removes a thread ($4) in which a memory was said, too.
+DELETE FROM assistant_memory_sources AS s
+WHERE s.tenant_id = $1 AND s.user_id = $2 AND s.memory_id = $3 AND s.thread_id = $4 RETURNING s.memory_id;
+
+-- name: move_to_thread
+-- Says that a memory is from another thread.
+UPDATE assistant_memories AS m SET thread_id = $4 WHERE m.tenant_id = $1 AND m.user_id = $2 AND m.memory_id = $3;
+
+-- name: take_source
+-- Removes the oldest other source of a memory: its own from now on.
+DELETE FROM assistant_memory_sources AS s
+WHERE s.tenant_id = $1 AND s.user_id = $2 AND s.memory_id = $3 AND s.thread_id = (
+  SELECT o.thread_id FROM assistant_memory_sources AS o
+  WHERE o.tenant_id = $1 AND o.user_id = $2 AND o.memory_id = $3 ORDER BY o.created_at, o.thread_id LIMIT 1)
+RETURNING s.thread_id, s.evidence;

@@ -90,15 +90,44 @@ SELECT c.conversation_id, c.forked_at_conversation_id, c.forked_at_entry_id, c.t
 FROM conversations AS c WHERE c.tenant_id = $1 AND c.tree_id = $2
 ORDER BY c.forked_at_conversation_id IS NOT NULL, c.created_at, c.conversation_id;
 
+-- name: named_conversation
+-- The id that a name stands for now, by the one that it stood for at first; none where that is still the one.
+SELECT n.conversation_id FROM conversation_names AS n WHERE n.tenant_id = $1 AND n.name_id = $2;
+
 -- name: delete_tree
--- Deletes a tree: nobody is a member of it any more, and nobody is to get it.
-WITH transfers AS (DELETE FROM conversation_transfers AS x WHERE x.tenant_id = $1 AND x.tree_id = $2),
+-- Deletes a tree: nobody is a member of it any more, and nobody is to get it. Names of its conversations, whose ids are
+-- those of names by their version, stand for new ones from now on.
+WITH renamed AS (
+  INSERT INTO conversation_names AS n (tenant_id, name_id, user_id, generation, conversation_id)
+  SELECT $1, s.name_id, s.owner_user_id, s.generation, conversation_of_generation(s.name_id, s.generation)
+  FROM (
+    SELECT DISTINCT ON (coalesce(k.name_id, c.conversation_id))
+      t.owner_user_id, coalesce(k.name_id, c.conversation_id) AS name_id, coalesce(k.generation, 0) + 1 AS generation
+    FROM conversations AS c
+    JOIN conversation_trees AS t ON t.tenant_id = c.tenant_id AND t.tree_id = c.tree_id
+    LEFT JOIN conversation_names AS k ON k.tenant_id = c.tenant_id AND k.conversation_id = c.conversation_id
+    WHERE c.tenant_id = $1 AND c.tree_id = $2
+      AND (k.name_id IS NOT NULL OR substr(c.conversation_id::text, 15, 1) = '5')
+    ORDER BY coalesce(k.name_id, c.conversation_id), k.generation DESC NULLS LAST
+  ) AS s
+  ON CONFLICT (tenant_id, name_id) DO UPDATE
+  SET generation = excluded.generation, conversation_id = excluded.conversation_id
+  WHERE n.generation < excluded.generation
+), transfers AS (DELETE FROM conversation_transfers AS x WHERE x.tenant_id = $1 AND x.tree_id = $2),
 members AS (DELETE FROM conversation_memberships AS m WHERE m.tenant_id = $1 AND m.tree_id = $2)
 UPDATE conversation_trees AS t SET deleted_at = $3 WHERE t.tenant_id = $1 AND t.tree_id = $2;
 
 -- name: restore_tree
--- Brings a deleted tree back; its owner is a member again.
-WITH member AS (
+-- Brings a deleted tree back; its owner is a member again, and names that nothing was said by since then stand for its
+-- conversations again.
+WITH renamed AS (
+  UPDATE conversation_names AS n SET generation = n.generation - 1, conversation_id = c.conversation_id
+  FROM conversations AS c
+  WHERE c.tenant_id = $1 AND c.tree_id = $2 AND n.tenant_id = $1 AND n.generation > 0
+    AND c.conversation_id = conversation_of_generation(n.name_id, n.generation - 1)
+    AND NOT EXISTS (
+      SELECT FROM conversations AS o WHERE o.tenant_id = $1 AND o.conversation_id = n.conversation_id)
+), member AS (
   INSERT INTO conversation_memberships (tenant_id, tree_id, user_id, access_level, is_creator, created_at)
   SELECT $1, $2, t.owner_user_id, 'owner', t.owner_user_id = t.creator, $3 FROM conversation_trees AS t WHERE t.tenant_id = $1 AND t.tree_id = $2
 )

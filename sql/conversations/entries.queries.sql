@@ -164,3 +164,8 @@ WHERE f.chars <= 16777216 OR f.number = 1 ORDER BY f.number;
 SELECT e.created_at FROM conversation_entries AS e
 WHERE e.tenant_id = $1 AND e.tree_id = $2 AND e.entry_id = $3
   AND (e.channel = 'history' OR e.client_id = $4);
+
+-- name: clients_of_entries
+-- The clients that wrote some entries ($2), of those that were written by one.
+SELECT e.entry_id, e.client_id FROM conversation_entries AS e
+WHERE e.tenant_id = $1 AND e.entry_id = ANY ($2::uuid[]) AND e.client_id <> '';

@@ -181,3 +181,6 @@ SET title = CASE WHEN starts_with($3, c.title) THEN NULL ELSE replace(c.title, $
   last_message_preview = CASE WHEN starts_with($3, c.last_message_preview) THEN NULL
     ELSE replace(c.last_message_preview, $3, $4) END
 WHERE c.tenant_id = $1 AND c.conversation_id = $2;
+-- name: erase_names
+-- Removes what is known of the names that a user ($2) has for conversations, or all users of a tenant.
+DELETE FROM conversation_names AS n WHERE n.tenant_id = $1 AND ($2::text IS NULL OR n.user_id = $2);

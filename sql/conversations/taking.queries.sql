@@ -18,8 +18,10 @@ WHERE x.tenant_id = $1 AND x.tree_id = $2;
 SELECT
   c.tenant_id, c.tree_id, c.conversation_id, c.title, c.titled_by, c.metadata, c.forked_at_conversation_id,
   c.forked_at_entry_id, c.ancestors, c.ancestor_ends, c.last_seq, c.last_entry_at, c.last_message_preview, c.created_at,
-  c.updated_at
-FROM conversations AS c WHERE c.tenant_id = $1 AND c.tree_id = $2 AND c.conversation_id > $3
+  c.updated_at, n.name_id, coalesce(n.generation, 0) AS generation
+FROM conversations AS c
+LEFT JOIN conversation_names AS n ON n.tenant_id = c.tenant_id AND n.conversation_id = c.conversation_id
+WHERE c.tenant_id = $1 AND c.tree_id = $2 AND c.conversation_id > $3
 ORDER BY c.conversation_id LIMIT $4;
 
 -- name: export_entries
@@ -122,7 +124,8 @@ WITH tree AS (
 SELECT count(*) FROM tree;
 
 -- name: take_in_conversation
--- Adds a conversation to its tree, unless it is there. Returns how many that are.
+-- Adds a conversation to its tree, unless it is there, with the name that it was the generation $17 of, if any. One that
+-- is deleted has its name stand for the next. Returns how many conversations that are.
 WITH conversation AS (
   INSERT INTO conversations (
     tenant_id, tree_id, conversation_id, title, titled_by, metadata, forked_at_conversation_id, forked_at_entry_id,
@@ -132,6 +135,20 @@ WITH conversation AS (
   WHERE t.tenant_id = $1 AND t.tree_id = $2 AND t.deleted_at IS DISTINCT FROM '-infinity'
   ON CONFLICT DO NOTHING
   RETURNING 1
+), name AS (
+  INSERT INTO conversation_names AS n (tenant_id, name_id, user_id, generation, conversation_id)
+  SELECT $1, s.name_id, s.owner_user_id, s.generation, conversation_of_generation(s.name_id, s.generation)
+  FROM (
+    SELECT t.owner_user_id, coalesce($16::uuid, $3) AS name_id,
+      CASE WHEN t.deleted_at IS NULL THEN $17::int ELSE $17::int + 1 END AS generation
+    FROM conversation_trees AS t
+    WHERE t.tenant_id = $1 AND t.tree_id = $2 AND EXISTS (SELECT FROM conversation)
+      AND ($16::uuid IS NOT NULL OR substr($3::text, 15, 1) = '5')
+  ) AS s
+  WHERE s.generation > 0
+  ON CONFLICT (tenant_id, name_id) DO UPDATE
+  SET generation = excluded.generation, conversation_id = excluded.conversation_id
+  WHERE n.generation < excluded.generation
 )
 SELECT count(*) FROM conversation;
 

@@ -3,7 +3,7 @@
 -- name: offered_episode
 -- Reads an episode ($3) whose time is not over at $4, unless it is neither of a scope ($5, or null) nor names a user ($6)
 -- as theirs, to an agent ($7, or to any).
-SELECT e.id, e.content, e.created_at FROM knowledge_episodes AS e
+SELECT e.id, e.content, e.created_at, e.butler FROM knowledge_episodes AS e
 WHERE e.tenant_id = $1 AND knowledge_reaches($2, e.butler, NULL, e.user_id, e.shared) AND e.id = $3 AND e.expires_at > $4
   AND ($5::text IS NULL OR e.butler = $5 OR (e.user_id = $6::text
     AND ($7::text IS NULL OR e.butler = $7)));
@@ -11,14 +11,15 @@ WHERE e.tenant_id = $1 AND knowledge_reaches($2, e.butler, NULL, e.user_id, e.sh
 -- name: offered_fact
 -- Reads a fact ($3) of a scope ($4, or of any) that is known, or was until another took its place.
 SELECT f.id, f.subject, f.predicate, f.content, f.created_at, f.confidence, f.decay_rate, f.last_confirmed_at,
-  f.source_episode_id
+  f.source_episode_id, f.source_butler
 FROM knowledge_facts AS f
 WHERE f.tenant_id = $1 AND knowledge_reaches($2, f.scope, f.reader, f.user_id, f.shared) AND f.id = $3
   AND f.validity IN ('active', 'superseded') AND ($4::text IS NULL OR knowledge_is_of(f.scope, f.reader, $4));
 
 -- name: offered_rule
 -- Reads a rule ($3) of a scope ($4, or of any) that is not forgotten.
-SELECT r.id, r.content, r.created_at, r.confidence, r.decay_rate, r.last_confirmed_at, r.source_episode_id
+SELECT r.id, r.content, r.created_at, r.confidence, r.decay_rate, r.last_confirmed_at, r.source_episode_id,
+  r.source_butler
 FROM knowledge_rules AS r
 WHERE r.tenant_id = $1 AND knowledge_reaches($2, r.scope, r.reader, r.user_id, r.shared) AND r.id = $3
   AND r.metadata -> 'forgotten' IS DISTINCT FROM 'true' AND ($4::text IS NULL OR knowledge_is_of(r.scope, r.reader, $4));

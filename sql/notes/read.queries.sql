@@ -7,6 +7,11 @@ SELECT
   n.created_at, n.updated_at, n.expires_at, n.source_ref::text AS source_ref
 FROM memory_notes AS n WHERE n.note_id = $1;
 
+-- name: threads_of_note
+-- Where else a note was said.
+SELECT array_agg(s.thread ORDER BY s.created_at, s.thread) FROM memory_note_sources AS s
+WHERE s.note_id = $1 AND s.thread <> '';
+
 -- name: texts_of_notes
 -- Those of the notes that the project ($2, $3) shares or that are its agent $4's own, with a null for the agent no
 -- agent's own; and their texts, as they are now, of those that are active at $5.
@@ -38,7 +43,7 @@ SELECT pg_database_size(current_database());
 -- name: list_notes
 -- One page of a project's notes, newest first, behind the cursor ($7, $8). The status 'expired' means active by its
 -- row but past its time; a null type does not filter, nor does a null beginning of the key ($12), or bound of the last
--- change (from $13 on, before $14). The cursor is never null: `$7 IS NULL OR ...` would keep a
+-- change (from $13 on, before $14), or a conversation in which it was said ($15). The cursor is never null: `$7 IS NULL OR ...` would keep a
 -- generic plan from starting at it. The page ends early, before the note whose reference makes all of them as JSON text
 -- more than $11 bytes, but for the first; `has_next` tells whether any note comes after a row.
 SELECT p.*
@@ -58,6 +63,8 @@ FROM (
         OR (n.expires_at IS NOT NULL AND n.expires_at <= $9) = ($5::text = 'expired'))
       AND ($6::text IS NULL OR n.type = $6) AND ($12::text IS NULL OR starts_with(n.key, $12))
       AND (n.updated_at >= $13::timestamptz) IS NOT FALSE AND (n.updated_at < $14::timestamptz) IS NOT FALSE
+      AND ($15::text IS NULL OR n.source_ref ->> 'thread' = $15 OR EXISTS (
+        SELECT FROM memory_note_sources AS s WHERE s.note_id = n.note_id AND s.thread = $15))
       AND (n.updated_at, n.note_id) < ($7::timestamptz, $8::uuid)
     ORDER BY n.updated_at DESC, n.note_id DESC
     LIMIT $10 + 1
@@ -86,8 +93,12 @@ WITH wanted AS MATERIALIZED (
   WHERE c.chunk_id = ANY ($1::uuid[]) AND c.embedding_version = $2
 )
 SELECT
-  n.note_id, n.scope, n.type, n.key, n.importance, n.confidence, n.updated_at, n.expires_at,
+  n.note_id, n.agent_id, n.scope, n.type, n.key, n.importance, n.confidence, n.updated_at, n.expires_at,
   CASE WHEN pg_column_size(n.source_ref) <= 1024 THEN n.source_ref::text END AS source_ref,
+  ARRAY(
+    SELECT s.thread FROM memory_note_sources AS s WHERE s.note_id = n.note_id AND s.thread <> ''
+    ORDER BY s.created_at, s.thread
+  ) AS threads,
   length(n.text) AS note_chars, c.chunk_id, c.chunk_index, c.start_offset, c.end_offset, c.text,
   CASE WHEN before.start_offset IS NOT NULL OR behind.end_offset IS NOT NULL THEN substring(
     n.text FROM coalesce(before.start_offset, c.start_offset) + 1

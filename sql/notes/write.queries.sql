@@ -104,3 +104,21 @@ INSERT INTO note_embeddings AS p (note_id, embedding_version, embedding_dim, vec
 SELECT t.note_id, $8, $9, t.vec FROM unnest($10::uuid[], $11::vector[]) AS t (note_id, vec) WHERE t.vec IS NOT NULL
 ON CONFLICT (note_id, embedding_version) DO UPDATE SET
   vec = excluded.vec, embedding_dim = excluded.embedding_dim, created_at = now();
+
+-- name: add_note_sources
+-- Keeps that notes were said elsewhere, too, unless that is where their references say so.
+INSERT INTO memory_note_sources AS s (note_id, thread, source_ref, created_at)
+SELECT DISTINCT ON (t.note_id, t.thread) t.note_id, t.thread, t.source_ref, $4
+FROM unnest($1::uuid[], $2::text[], $3::jsonb[]) AS t (note_id, thread, source_ref)
+JOIN memory_notes AS n ON n.note_id = t.note_id AND coalesce(n.source_ref ->> 'thread', '') <> t.thread
+ON CONFLICT (note_id, thread) DO NOTHING;
+
+-- name: drop_note_source
+-- Removes a source of a locked note; tells whether it was one beside that of its reference.
+DELETE FROM memory_note_sources AS s WHERE s.note_id = $1 AND s.thread = $2 RETURNING s.note_id;
+
+-- name: take_note_source
+-- Removes the oldest other source of a locked note, whose reference is the note's from now on.
+DELETE FROM memory_note_sources AS s WHERE (s.note_id, s.thread) = (
+  SELECT o.note_id, o.thread FROM memory_note_sources AS o WHERE o.note_id = $1 ORDER BY o.created_at, o.thread LIMIT 1)
+RETURNING s.source_ref;

@@ -41,6 +41,17 @@ async def test_what_is_worth_it_is_kept_with_its_evidence_and_found_again(
     assert await block.aget(chat("Which tea do I prefer?")) == f"- {text}"
 
 
+async def test_of_each_message_notes_are_made_however_many_leave_the_chat(
+    block: ElfMemoryBlock, client: AsyncClient
+) -> None:
+    said = [f"I decided to buy {number} red bicycles." for number in range(50)]
+    answered = [
+        one for text in said for one in (*chat(text), ChatMessage(role="assistant", content="Noted."))
+    ]
+    await block.aput(answered)
+    assert len(await notes_of(client)) == len(said)
+
+
 async def test_there_is_nothing_to_look_for_without_words(block: ElfMemoryBlock) -> None:
     image = ChatMessage(role="user", blocks=[ImageBlock(url="http://x.example/y.png")])
     for messages in (

@@ -112,6 +112,7 @@ LEAKS: Final = Leaks(
                 "blank_history", "blank_changes", "link_neighbours", "move_relations",
                 "keep_recent", "due_after_turn",
                 "forget_recent",
+                "newest_texts", "add_source", "move_sources", "drop_source", "move_to_thread", "take_source",
             ],
             _BEHIND,
         ),

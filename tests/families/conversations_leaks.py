@@ -163,6 +163,9 @@ LEAKS: Final = Leaks(
     ],
     behind_others={
         "conversations_of_owner": "operators ask for it, of a user of the tenant that is named",
+        "named_conversation": "what is asked for is made of the tenant's name, too",
+        "erase_names": "operators erase whom they may name, which the request says",
+        "clients_of_entries": "it is of entries that were found for the caller",
         "owners_of_conversations": "the graph asks for it, and tells nobody but the owner what it keeps by it",
         **dict.fromkeys(
             [

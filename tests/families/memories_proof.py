@@ -290,6 +290,7 @@ LEAKS: Final = Leaks(
         **dict.fromkeys(
             [
                 "erase_forget_handles",
+                "erase_context_lines",
                 "erase_memory_traces",
                 "erase_memory_tokens",
                 "erase_said",
@@ -305,6 +306,7 @@ LEAKS: Final = Leaks(
         "count_in_column_of_tenant": "it counts, and of other tenants an operator who is bound to none may count",
         "read_memory_tokens": "token vectors are of a text that was found for the caller already",
         "use_memory_tokens": "it tells nothing, and changes nothing but the day of their last use",
+        "known_context_lines": "the digests that are asked for are made of the tenant and the user",
         "lock_said": "it tells nothing, and is of a job",
         "keep_messages": "it is of what was kept just now",
         "forget_messages": "it is of a job, and removes what nobody waits for",

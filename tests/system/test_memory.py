@@ -118,7 +118,8 @@ def test_a_search_and_a_list_are_of_the_user_the_agent_and_the_run(
         "moved to Porto in May.",
     )
     assert texts(user_id=ana) == sorted([*tea, f"Fact: I {porto}", f"User {porto}"])
-    assert texts(user_id=ana, agent_id="waiter") == tea
+    assert texts(user_id=ana, agent_id="waiter") == texts(user_id=ana)
+    assert texts(user_id=ana, agent_id="cook") == sorted([f"Fact: I {porto}", f"User {porto}"])
     assert texts(user_id=ana, run_id="breakfast") == tea
     assert len(memory.get_all(user_id=ana, limit=3)["results"]) == 3
     found = memory.search("Who moved in spring?", filters={"user_id": ana}, run_id="trip")["results"]
@@ -142,7 +143,7 @@ def test_without_inference_texts_are_kept_as_they_are_and_what_is_not_kept_says_
     assert (first["event"], second["event"], second["id"]) == ("ADD", "REJECTED", None)
     assert second["reason"]
     (record,) = memory.get_all(user_id=ana, run_id="r")["results"]
-    assert record["metadata"]["source_ref"] == {"by": "form", "thread": "r"}
+    assert (record["metadata"], record["run_id"]) == ({"by": "form"}, "r")
 
 
 def test_a_fact_of_the_user_is_listed_too(

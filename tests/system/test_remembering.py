@@ -258,13 +258,13 @@ def test_of_messages_of_the_chat_api_of_openai_the_text_is_kept_and_the_rest_is_
     client: Client, user: str
 ) -> None:
     answer = client.memories.remember(OF_OPENAI, user_id=user, conversation="chat", wait_ms=WAIT_MS)
-    assert [(one.index, one.reason, one.fields) for one in answer.skipped] == SKIPPED
+    assert [(one.message, one.reason, one.fields) for one in answer.skipped] == SKIPPED
     assert entries_of(client, user, answer) == KEPT
     texts = {text for _, text in known(client, user)}
     assert f"Preference: {TEA}" in texts
     assert not any("French" in text or "short answers" in text for text in texts)
     shown = client.memories.remember(OF_OPENAI, user_id=user, dry_run=True)
-    assert [(one.index, one.reason, one.fields) for one in shown.skipped] == SKIPPED
+    assert [(one.message, one.reason, one.fields) for one in shown.skipped] == SKIPPED
     assert client.memories.remembered(answer.id, user_id=user).skipped == []
 
 
@@ -281,7 +281,7 @@ def test_what_is_skipped_is_refused_in_strict_mode_and_nothing_kept(client: Clie
 def test_a_message_without_any_text_keeps_nothing_and_is_no_error(client: Client, user: str) -> None:
     answer = client.memories.remember(OF_OPENAI[3:4], user_id=user, conversation="chat", wait_ms=WAIT_MS)
     assert (answer.done, answer.families) == (True, [])
-    assert [(one.index, one.reason) for one in answer.skipped] == [(0, "NO_TEXT")]
+    assert [(one.message, one.reason) for one in answer.skipped] == [(0, "NO_TEXT")]
     assert known(client, user) == set()
     for blank in (
         {"role": "user"},
@@ -308,7 +308,7 @@ def test_a_message_without_any_text_keeps_nothing_and_is_no_error(client: Client
 def test_the_verbs_of_memory_take_them_too(service: RunningService, user: str) -> None:
     with Memory(service.url, user_id=user, tenant_id="default") as memory:
         added = memory.add(OF_OPENAI)
-        assert [(one["index"], one["reason"], one["fields"]) for one in added["skipped"]] == SKIPPED
+        assert [(one["message"], one["reason"], one["fields"]) for one in added["skipped"]] == SKIPPED
         assert f"Preference: {TEA}" in [one["memory"] for one in added["results"]]
         with pytest.raises(InvalidRequest):
             memory.remember(OF_OPENAI, strict=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID, uuid4
 
 import msgspec
@@ -34,7 +34,11 @@ class Also(Struct, frozen=True, kw_only=True):
 
 
 class Item(Struct, frozen=True, kw_only=True):
-    """Something that a family keeps. `provenance` names what it rests on, `states` what makes it less than it seems."""
+    """Something that a family keeps. `provenance` names what it rests on, `states` what makes it less than it seems.
+
+    `agent_id` is the agent that it is of, `conversation` names where it was said, and `metadata` is what its writer
+    gave with it.
+    """
 
     family: str
     kind: str
@@ -43,6 +47,9 @@ class Item(Struct, frozen=True, kw_only=True):
     provenance: list[str]
     at: datetime | None
     states: list[str]
+    agent_id: str | None = None
+    conversation: str | None = None
+    metadata: dict[str, Any] = {}
 
     @property
     def address(self) -> str:
@@ -82,12 +89,13 @@ class Recalled(Struct, frozen=True, kw_only=True):
 
 
 class Citation(Struct, frozen=True, kw_only=True):
-    """Which item a line of a context tells; `marker` is what the line begins with."""
+    """Which item a line of a context tells, and others that say the same; `marker` is what the line begins with."""
 
     marker: str
     family: str
     kind: str
     id: str
+    also: list[Also] = []
 
 
 class MemoryContext(Struct, frozen=True, kw_only=True):
@@ -163,16 +171,20 @@ class InFamily(Struct, frozen=True, kw_only=True):
     message: str | None
 
 
-class SkippedMessage(Struct, frozen=True, kw_only=True):
-    """A message of which `fields` were not taken in. `reason`: ROLE, NO_TEXT, NOT_TEXT (its text was)."""
+class Skipped(Struct, frozen=True, kw_only=True):
+    """What was said and is not stored: `fields` of a message, or (None) all messages, in a family, or (None) in any.
 
-    index: int
+    `reason`: ROLE, NO_TEXT, NOT_TEXT (its text was stored), CONVERSATION_DELETED.
+    """
+
+    message: int | None
+    family: str | None
     reason: str
     fields: list[str]
 
 
 class Remembered(Struct, frozen=True, kw_only=True):
-    """What became of what was said. It is `done` when no family is at it any more."""
+    """What became of what was said. It is `done` when no family is at it any more; `skipped` is not stored."""
 
     id: UUID
     conversation: str
@@ -180,7 +192,7 @@ class Remembered(Struct, frozen=True, kw_only=True):
     done: bool
     said_at: datetime
     families: list[InFamily]
-    skipped: list[SkippedMessage] = msgspec.field(default_factory=list)
+    skipped: list[Skipped] = msgspec.field(default_factory=list)
 
 
 class MemoriesClient(KeptMemories[C_co]):
@@ -274,6 +286,7 @@ class MemoriesClient(KeptMemories[C_co]):
         top_k: Annotated[int | None, "most items, 1 to 100"] = None,
         budget_tokens: Annotated[int | None, "most tokens of all texts"] = None,
         min_relevance: Annotated[float | None, "leave out what is less relevant, 0 to 1"] = None,
+        only_agent: Annotated[bool | None, "with an agent, leave out what is of another one"] = None,
         explain: Annotated[bool | None, "tell also what was left out"] = None,
     ) -> Call[Recalled]:
         """Recall what is known that answers a query."""
@@ -282,7 +295,8 @@ class MemoriesClient(KeptMemories[C_co]):
             {
                 **self.owner, "query": query, "user_id": user_id, "agent_id": agent_id, "project_id": project_id,
                 "families": families, "kinds": kinds, "since": written(since), "until": written(until), "top_k": top_k,
-                "budget_tokens": budget_tokens, "min_relevance": min_relevance, "explain": explain,
+                "budget_tokens": budget_tokens, "min_relevance": min_relevance, "only_agent": only_agent,
+                "explain": explain,
             },
             reader(Recalled),
         )  # fmt: skip
@@ -302,6 +316,7 @@ class MemoriesClient(KeptMemories[C_co]):
         top_k: Annotated[int | None, "most lines, 1 to 100"] = None,
         budget_tokens: Annotated[int | None, "most tokens of the text, all in all"] = None,
         min_relevance: Annotated[float | None, "leave out what is less relevant, 0 to 1"] = None,
+        only_agent: Annotated[bool | None, "with an agent, leave out what is of another one"] = None,
     ) -> Call[MemoryContext]:
         """Put what is known into a text for a model."""
         return post(
@@ -309,7 +324,7 @@ class MemoriesClient(KeptMemories[C_co]):
             {
                 **self.owner, "query": query, "user_id": user_id, "agent_id": agent_id, "project_id": project_id,
                 "families": families, "kinds": kinds, "since": written(since), "until": written(until), "top_k": top_k,
-                "budget_tokens": budget_tokens, "min_relevance": min_relevance,
+                "budget_tokens": budget_tokens, "min_relevance": min_relevance, "only_agent": only_agent,
             },
             reader(MemoryContext),
         )  # fmt: skip

@@ -113,6 +113,7 @@ class KeptMemories(FamilyClient[C_co]):
         *,
         query: Annotated[str | None, "what to look for: shows candidates and a handle"] = None,
         handle: Annotated[UUID | str | None, "that of what was shown, to forget it"] = None,
+        conversation: Annotated[str | None, "forget it in this conversation alone, by its name"] = None,
         user_id: User = None,
         agent_id: Agent = None,
         project_id: Annotated[str | None, "the project of the notes (default: of the user's name)"] = None,
@@ -129,7 +130,8 @@ class KeptMemories(FamilyClient[C_co]):
             {
                 **self.owner, "items": None if items is None else [_address(one) for one in items], "query": query,
                 "handle": None if handle is None else str(handle), "user_id": user_id, "agent_id": agent_id,
-                "project_id": project_id, "top_k": top_k, "min_relevance": min_relevance, "cascade": cascade,
+                "project_id": project_id, "conversation": conversation, "top_k": top_k, "min_relevance": min_relevance,
+                "cascade": cascade,
             },
             reader(Forgotten),
         )  # fmt: skip

@@ -31,7 +31,7 @@ async def forget_all(client: AsyncClient, subject: Subject, *, cascade: bool) ->
     Raises InvalidRequest without a user.
     """
     going = _Going(client, subject, cascade=cascade)
-    while kept := going.untried([one["id"] for one in await listed(client, subject, MOST, going.left)]):
+    while kept := going.untried(await going.listed()):
         await going.forget(kept)
     if subject.agent_id is None:
         await going.forget(f"{CONVERSATIONS}/conversation/{id}" for id in await going.conversations())
@@ -55,6 +55,12 @@ class _Going:
         self.count = 0
         self.left: dict[str, str] = {}
 
+    async def listed(self) -> list[str]:
+        """Return the addresses of what is listed, with an agent only its own: what is of none stays for the others."""
+        kept = await listed(self._client, self._subject, MOST, self.left)
+        agent_id = self._subject.agent_id
+        return [one["id"] for one in kept if agent_id in (None, one["agent_id"])]
+
     def untried(self, addresses: Sequence[str]) -> list[str]:
         """Return those that were not to be forgotten before; what was, and is there all the same, is left."""
         self.left |= dict.fromkeys(
@@ -69,7 +75,7 @@ class _Going:
             rest = rest[BATCH:]
             told = await self._client.memories.forget(
                 batch, user_id=self._subject.user_id, agent_id=self._subject.agent_id,
-                cascade=self._cascade or None,
+                conversation=self._subject.run_id, cascade=self._cascade or None,
             )  # fmt: skip
             self._remaining |= dict.fromkeys(told.remaining)
             self.count += sum(one.outcome == "forgotten" for one in told.items)
@@ -92,8 +98,8 @@ class _Going:
 
     async def conversations(self) -> Sequence[object]:
         """Return the ids of the conversations that go; of one who cannot be asked for them, none."""
-        run = self._subject.conversation_id(self._client.calls.tenant_id)
         if self._subject.run_id is not None:
+            run = await self._subject.conversation_id(self._client)
             return [] if run is None else [run]
         calling = self._subject.calling(self._client).conversations
         try:

@@ -53,16 +53,27 @@ def _message(one: object, name: str) -> object:
     raise InvalidRequest(f"{name}: should be a text or a message, not {type(one).__name__}", fields=[name])
 
 
-def texts_of(messages: object) -> list[str]:
+class Told(NamedTuple):
+    """A text, and the role of who says it."""
+
+    role: str
+    text: str
+
+
+def told_of(messages: object) -> list[Told]:
     """Return the texts of what was said. Raises InvalidRequest for what has none."""
-    texts = []
+    found = []
     for place, one in enumerate(messages_of(messages)):
-        text = one.get("content") if isinstance(one, Mapping) else getattr(one, "content", None)
-        if not isinstance(text, str):
-            name = f"messages[{place}].content"
-            raise InvalidRequest(f"{name}: should be a text", fields=[name])
-        texts.append(text)
-    return texts
+        text, role = (
+            one.get(name) if isinstance(one, Mapping) else getattr(one, name, None)
+            for name in ("content", "role")
+        )
+        for name, value in (("content", text), ("role", role)):
+            if not isinstance(value, str) and (name == "content" or value is not None):
+                path = f"messages[{place}].{name}"
+                raise InvalidRequest(f"{path}: should be a text", fields=[path])
+        found.append(Told("user" if role is None else str(role), str(text)))
+    return found
 
 
 def address_of(kept: object, name: str = "memory_id") -> Address:

@@ -16,7 +16,7 @@ from elf.client.memory import changing
 from elf.client.memory import records as r
 from elf.client.memory.deleting import forget_all, refusal_of
 from elf.client.memory.doing import Doing
-from elf.client.memory.inputs import MOST, Messages, address_of, limit_of, texts_of
+from elf.client.memory.inputs import MOST, Messages, Told, address_of, limit_of, told_of
 from elf.client.memory.listing import listed
 from elf.client.memory.subject import Subject
 from elf.core.errors import InvalidRequest, NotFound
@@ -24,6 +24,8 @@ from elf.core.errors import InvalidRequest, NotFound
 MOST_FOUND: Final = 100
 UNREAD: Final = frozenset({"entry", "proposal"})
 """Kinds of what is written that is no memory by itself: what was said as it is, and what a user has to agree to."""
+KEPT_ROLES: Final = frozenset({"user", "assistant"})
+"""Whose words are kept without inference: what systems, developers and tools say is not the user's to be remembered."""
 WHOSE: Final = ("user_id", "agent_id", "run_id")
 
 
@@ -43,7 +45,8 @@ class KnownDoing(Doing):
     ) -> r.AddedAll:
         """Remember what was said, and return what was made of it. Families that keep the same thing each have theirs.
 
-        Without `infer`, each text is kept as a note just as it is, with `metadata` as its source.
+        Without `infer`, each text is kept as a note just as it is, with `metadata`, which get, search and get_all
+        return. What is neither a user's nor an assistant's is not kept: ROLE_NOT_KEPT.
 
         >>> made = memory.add("I moved to Lisbon in May.", user_id="bob", run_id="hello")
         >>> {"id", "memory", "event"} <= made["results"][0].keys(), made["results"][0]["event"]
@@ -53,7 +56,7 @@ class KnownDoing(Doing):
         """
         whose = self.subject.with_(user_id, agent_id, run_id)
         if not infer:
-            return await self._kept_as_notes(texts_of(messages), whose, metadata)
+            return await self._kept_as_notes(told_of(messages), whose, metadata)
         if metadata is not None:
             raise InvalidRequest(
                 "metadata: is kept with infer=False only; what is made of messages names them as its source",
@@ -86,13 +89,22 @@ class KnownDoing(Doing):
         return made
 
     async def _kept_as_notes(
-        self, texts: Sequence[str], whose: Subject, metadata: Mapping[str, object] | None
+        self, told: Sequence[Told], whose: Subject, metadata: Mapping[str, object] | None
     ) -> r.AddedAll:
-        source = {**({} if whose.run_id is None else {"thread": whose.run_id}), **(metadata or {})}
-        notes = [NewNote(text=text, source_ref=source) for text in texts]
-        written = await whose.notes(self.client, "a note").add_notes(notes, scope="project_shared")
+        source = {
+            **({} if whose.run_id is None else {"thread": whose.run_id}),
+            **({} if metadata is None else {"metadata": dict(metadata)}),
+        }
+        kept = [one for one in told if one.role in KEPT_ROLES]
+        notes = [NewNote(text=one.text, source_ref=source) for one in kept]
+        client = whose.notes(self.client, "a note")
+        written = iter(await client.add_notes(notes, scope="project_shared") if notes else ())
         results = []
-        for text, one in zip(texts, written, strict=True):
+        for role, text in told:
+            if role not in KEPT_ROLES:
+                results.append(r.Added(id=None, memory=text, event="REJECTED", reason="ROLE_NOT_KEPT"))
+                continue
+            one = next(written)
             id = None if one.note_id is None else f"notes/note/{one.note_id}"
             added = r.Added(id=id, memory=text, event=one.op)
             if not one.stored:
@@ -114,7 +126,8 @@ class KnownDoing(Doing):
     ) -> r.FoundAll:
         """Find what is known that answers a query, best first. `filters` may say whose, too.
 
-        `threshold` leaves out what is less relevant, 0 to 1. With `run_id` only what is of this conversation is there.
+        `threshold` leaves out what is less relevant, 0 to 1. With `run_id` only what is of this conversation is there,
+        with `agent_id` what is of this agent or of none.
 
         >>> found = memory.search("Which city did he move to in May?", user_id="bob", limit=3)
         >>> "Lisbon" in found["results"][0]["memory"]
@@ -122,19 +135,19 @@ class KnownDoing(Doing):
         """
         whose = self._filtered(filters).with_(user_id, agent_id, run_id)
         wanted = limit_of(limit, top_k, default=20, most=MOST_FOUND)
-        answer = await self.recall(
+        answer = await self.memories.recall(
             query, user_id=whose.user_id, agent_id=whose.agent_id, min_relevance=threshold,
-            top_k=wanted if whose.run_id is None else MOST_FOUND,
+            top_k=wanted if whose.run_id is None else MOST_FOUND, only_agent=whose.agent_id is not None or None,
         )  # fmt: skip
-        names = self._names_of_run(whose)
+        names = await self._names_of_run(whose)
         items = [one for one in answer.items if names is None or not names.isdisjoint(_rests_on(one))]
         return r.FoundAll(results=[r.found_of(one, whose.user_id) for one in items[:wanted]])
 
-    def _names_of_run(self, whose: Subject) -> frozenset[str] | None:
+    async def _names_of_run(self, whose: Subject) -> frozenset[str] | None:
         """Return the names by which an item rests on the run's conversation; None without a run."""
         if whose.run_id is None:
             return None
-        conversation = whose.conversation_id(self.client.calls.tenant_id)
+        conversation = await whose.conversation_id(self.client)
         return frozenset({f"thread:{whose.run_id}", f"conversation:{conversation or whose.run_id}"})
 
     def _filtered(self, filters: Mapping[str, str] | None) -> Subject:
@@ -174,7 +187,8 @@ class KnownDoing(Doing):
     ) -> r.Listed:
         """List what notes, the assistant and knowledge keep of a user, changed last first: 100, or `limit` up to 1000.
 
-        With an agent or a run, only what is of it. What was said stands in conversations: client.conversations.
+        With a run, only what is of it; with an agent, what is of it or of none. What was said stands in conversations:
+        client.conversations.
 
         >>> [one["memory"] for one in memory.get_all(user_id="eve")["results"] if one["id"].startswith("notes/")]
         ['Profile: I live in Oslo.']

@@ -54,18 +54,25 @@ async def listed(
 
 async def _notes(client: AsyncClient, subject: Subject, limit: int) -> list[r.Record]:
     def is_meant(note: Note) -> bool:
-        of_run = subject.run_id in (None, note.source_ref.get("thread"))
-        return of_run and subject.agent_id in (None, note.agent_id)
+        return subject.has_agent(note.agent_id)
 
-    notes = subject.notes(client, WHAT).list(limit=min(limit, PAGE))
-    return [r.record_of_note(note) async for note in _first(notes, limit, is_meant)]
+    notes = subject.notes(client, WHAT).list(thread=subject.run_id, limit=min(limit, PAGE))
+    return [_of_run(r.record_of_note(note), subject) async for note in _first(notes, limit, is_meant)]
+
+
+def _of_run(record: r.Record, subject: Subject) -> r.Record:
+    """Return a record of the run that is asked for, which may be one of several in which it was said."""
+    if subject.run_id is not None:
+        record["run_id"] = subject.run_id
+    return record
 
 
 async def _memories(client: AsyncClient, subject: Subject, limit: int) -> list[r.Record]:
     memories = subject.calling(client).assistant.list(
-        user_id=subject.user_id, agent_id=subject.agent_id, thread_id=subject.run_id, limit=min(limit, PAGE)
+        user_id=subject.user_id, thread_id=subject.run_id, limit=min(limit, PAGE)
     )
-    return [r.record_of_memory(one) async for one in _first(memories, limit)]
+    meant = _first(memories, limit, lambda one: subject.has_agent(one.agent_id))
+    return [_of_run(r.record_of_memory(one), subject) async for one in meant]
 
 
 async def _knowledge(client: AsyncClient, subject: Subject, limit: int) -> list[r.Record]:
@@ -74,7 +81,7 @@ async def _knowledge(client: AsyncClient, subject: Subject, limit: int) -> list[
         return []
 
     def is_meant(memory: Fact | Rule) -> bool:
-        return subject.agent_id in (None, memory.source_butler)
+        return subject.has_agent(memory.source_butler)
 
     knowledge, scope, page = subject.calling(client).knowledge, f"user:{user_id}", min(limit, PAGE)
     facts = _first(knowledge.facts(scope=scope, limit=page), limit, is_meant)

@@ -12,6 +12,7 @@ from elf.client.families.knowledge.results import Fact, Rule
 from elf.client.families.memories import Item, RecalledItem
 from elf.client.memory.inputs import Address
 from elf.client.results import Note, NoteVersion
+from elf.core.nobody import agent_of
 
 
 class Added(TypedDict):
@@ -38,23 +39,27 @@ class AddedAll(TypedDict):
 
 
 class Record(TypedDict):
-    """Something that is kept. Moments are of ISO 8601; `metadata` tells what it rests on, and its states."""
+    """Something that is kept. Moments are of ISO 8601; `metadata` is what was given with it. None: not known."""
 
     id: str
     memory: str
+    metadata: dict[str, Any]
     created_at: str | None
     updated_at: str | None
-    metadata: dict[str, Any]
-    user_id: NotRequired[str]
-    agent_id: NotRequired[str]
-    run_id: NotRequired[str]
+    user_id: str | None
+    agent_id: str | None
+    run_id: str | None
 
 
 class Found(Record):
-    """Something that answers a query: `score` ranks it, `relevance` is on one scale for all queries; None: unknown."""
+    """Something that answers a query: `score` ranks it, `relevance` is on one scale for all queries; None: unknown.
+
+    `also` has the ids of others that say the same, such as the note of another agent.
+    """
 
     score: float
     relevance: float | None
+    also: list[str]
 
 
 class FoundAll(TypedDict):
@@ -104,44 +109,35 @@ class ForgottenAll(Deleted):
 def record_of_item(item: Item, user_id: str | None) -> Record:
     """Return an item as it is recalled and read: both moments are when it was said, or last changed."""
     at = _moment(item.at)
-    record = Record(
-        id=item.address, memory=item.text, created_at=at, updated_at=at,
-        metadata={"provenance": item.provenance, "states": item.states},
+    return Record(
+        id=item.address, memory=item.text, metadata=item.metadata, created_at=at, updated_at=at, user_id=user_id,
+        agent_id=item.agent_id, run_id=item.conversation,
     )  # fmt: skip
-    if user_id is not None:
-        record["user_id"] = user_id
-    return record
 
 
 def found_of(item: RecalledItem, user_id: str | None) -> Found:
     """Return an item of an answer."""
-    return Found(**record_of_item(item, user_id), score=item.score, relevance=item.relevance)
+    also = [str(Address(one.family, one.kind, one.id)) for one in item.also]
+    return Found(**record_of_item(item, user_id), score=item.score, relevance=item.relevance, also=also)
 
 
 def record_of_note(note: Note) -> Record:
     """Return a note of a user's project."""
-    record = Record(
-        id=f"notes/note/{note.note_id}", memory=note.text, created_at=_moment(note.created_at),
-        updated_at=_moment(note.updated_at), metadata={"type": note.type, "source_ref": note.source_ref},
-        user_id=note.project_id, agent_id=note.agent_id,
+    metadata, thread = note.source_ref.get("metadata"), note.source_ref.get("thread")
+    return Record(
+        id=f"notes/note/{note.note_id}", memory=note.text, metadata=metadata if isinstance(metadata, dict) else {},
+        created_at=_moment(note.created_at), updated_at=_moment(note.updated_at), user_id=note.project_id,
+        agent_id=agent_of(note.agent_id), run_id=thread if isinstance(thread, str) and thread else None,
     )  # fmt: skip
-    if isinstance(thread := note.source_ref.get("thread"), str):
-        record["run_id"] = thread
-    return record
 
 
 def record_of_memory(memory: AssistantMemory) -> Record:
     """Return a memory of the assistant's."""
-    record = Record(
-        id=f"assistant/memory/{memory.id}", memory=memory.text, created_at=_moment(memory.created_at),
-        updated_at=_moment(memory.updated_at), metadata={"category": memory.category, "tags": memory.tags},
-        user_id=memory.user_id,
+    return Record(
+        id=f"assistant/memory/{memory.id}", memory=memory.text, metadata={}, created_at=_moment(memory.created_at),
+        updated_at=_moment(memory.updated_at), user_id=memory.user_id, agent_id=agent_of(memory.agent_id),
+        run_id=memory.thread_id,
     )  # fmt: skip
-    if memory.agent_id is not None:
-        record["agent_id"] = memory.agent_id
-    if memory.thread_id is not None:
-        record["run_id"] = memory.thread_id
-    return record
 
 
 def record_of_knowledge(memory: Fact | Rule, user_id: str) -> Record:
@@ -149,13 +145,11 @@ def record_of_knowledge(memory: Fact | Rule, user_id: str) -> Record:
     text = memory.content
     if isinstance(memory, Fact):
         text = f"{memory.subject} {memory.predicate}: {memory.content}"
-    record = Record(
-        id=f"knowledge/{memory.memory_type}/{memory.id}", memory=text, created_at=_moment(memory.created_at),
-        updated_at=_moment(memory.created_at), metadata={"confidence": memory.effective_confidence}, user_id=user_id,
+    return Record(
+        id=f"knowledge/{memory.memory_type}/{memory.id}", memory=text, metadata={},
+        created_at=_moment(memory.created_at), updated_at=_moment(memory.created_at), user_id=user_id,
+        agent_id=agent_of(memory.source_butler), run_id=None,
     )  # fmt: skip
-    if memory.source_butler is not None:
-        record["agent_id"] = memory.source_butler
-    return record
 
 
 def changes_of_note(address: Address, versions: Sequence[NoteVersion]) -> list[Change]:

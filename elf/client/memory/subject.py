@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from uuid import UUID
 
 from elf.client.asynchronous import AsyncClient
 from elf.client.credentials import Credentials
-from elf.core.conversation_names import conversation_id_of
-from elf.core.errors import InvalidRequest
-from elf.core.nobody import AGENT_OF_NOBODY
+from elf.core.errors import InvalidRequest, NotFound
+from elf.core.nobody import AGENT_OF_NOBODY, agent_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +62,18 @@ class Subject:
             return client
         return client.proven_by(Credentials(token=self.user_id))
 
-    def conversation_id(self, tenant_id: str | None) -> UUID | None:
-        """Return the id of the run's conversation; None without a run, and where its tenant or user is not known."""
-        if self.run_id is None or tenant_id is None or self.user_id is None:
+    def has_agent(self, agent_id: str | None) -> bool:
+        """Tell whether what is of an agent, or of none, is meant: what is of none is shared by all."""
+        return self.agent_id is None or agent_of(agent_id) in (None, self.agent_id)
+
+    async def conversation_id(self, client: AsyncClient) -> str | None:
+        """Return the id that the run's name stands for now; None without a run, and where it has no conversation."""
+        if self.run_id is None:
             return None
-        return conversation_id_of(tenant_id, self.user_id, self.run_id)
+        try:
+            item = await client.memories.item(
+                "conversations", "conversation", self.run_id, user_id=self.user_id, agent_id=self.agent_id
+            )
+        except NotFound:
+            return None
+        return item.id

@@ -48,7 +48,8 @@ class Kit:
     takes. `redact` tells whether credentials are blanked in what is stored. `ring` wakes whoever does jobs: after a
     commit that left some. `chat` is the language model, behind the breaker of the family: no request waits for it, only
     jobs and chores; None where fixed rules judge. `engine` is what judges, as events name it: `local`, or the model.
-    `passes` counts by engine what became of texts that it took out of turns: first_pass, trimmed or rejected.
+    `most_extractions` is how many messages of what is remembered at once the model reads. `passes` counts by engine
+    what became of texts that it took out of turns: first_pass, trimmed or rejected.
     """
 
     config: AssistantTable
@@ -65,6 +66,7 @@ class Kit:
     patience_s: Callable[[], float | None] = lambda: None
     chat: Chat | None = None
     engine: str = LOCAL
+    most_extractions: int = 1
     passes: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def now(self) -> datetime:
@@ -114,6 +116,7 @@ def kit_of(ground: Ground) -> Kit:
         redact=ground.config.security.redact_secrets_on_write,
         ring=ground.ring(QUEUE),
         chat=chat,
+        most_extractions=ground.config.remember.max_extractions,
         engine=LOCAL if chat is None else ground.config.providers.llm_extractor.model,
     )
 

@@ -99,7 +99,7 @@ def _served(
         handlers={
             operation.name: handle for service in services for operation, handle in service.handlers().items()
         },
-        recall=ConversationRecall(bare, tokens),
+        recall=ConversationRecall(bare, tokens, database, queries),
         items=ConversationItems(store, database, queries),
         subjects=subjects,
         transcripts=ConversationTranscripts(store, counts, database, queries, indexed_chars=indexed_chars),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 from uuid import UUID
 
@@ -17,7 +18,7 @@ from elf.families.conversations.offers import is_of
 from elf.families.conversations.rules.history import CONTENT_TYPE, beginning_of, preview_of, title_of
 from elf.families.conversations.service import who_of
 from elf.families.conversations.store import ConversationStore
-from elf.families.conversations.trees import Who
+from elf.families.conversations.trees import Who, named
 from elf.offers import Message, Said, Subject
 
 ROLES: Final[Mapping[str, str]] = {"user": "USER", "assistant": "AI", "tool": "AI"}
@@ -51,7 +52,8 @@ class ConversationTranscripts:
         who = who_of(caller)
         if not is_of(who, said.subject):
             raise InvalidRequest("conversations are kept for who calls, in the tenant of the call")
-        entries = [_entry(one, who, self._indexed_chars) for one in said.messages]
+        by = replace(who, client=who.client or said.subject.agent_id)
+        entries = [_entry(one, by, self._indexed_chars) for one in said.messages]
         written = await self._store.append_with(connection, who, said.conversation_id, entries)
 
         def count() -> None:
@@ -60,6 +62,11 @@ class ConversationTranscripts:
 
         connection.after_commit(count)
         return [entry.entry_id for entry in written]
+
+    async def named(self, tenant_id: str, user: str | None, name: str) -> UUID:
+        """Return the id of a user's conversation of this name, which may not have begun."""
+        async with self._database.connection() as connection:
+            return await named(connection, self._sql, tenant_id, user, name)
 
     async def readable(
         self, conversations: Collection[str], subject: Subject, caller: Caller

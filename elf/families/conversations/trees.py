@@ -8,6 +8,7 @@ from functools import wraps
 from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
 from uuid import UUID
 
+from elf.core.conversation_names import conversation_id_of, is_id
 from elf.core.errors import Forbidden
 from elf.db.database import Connection
 from elf.db.errors import Retryable, retrying
@@ -57,6 +58,13 @@ async def lock_tree(connection: Connection, sql: Queries, who: Who, id: UUID) ->
     level = await connection.fetchval(sql["level_of"], who.tenant_id, tree["tree_id"], who.user)
     refuse_less(level, "reader")
     return LockedTree(tree["tree_id"], level)
+
+
+async def named(connection: Connection, sql: Queries, tenant_id: str, user: str | None, name: str) -> UUID:
+    """Return the id that a user's name for a conversation stands for now; a name that is an id is that one."""
+    first = conversation_id_of(tenant_id, user, name)
+    now: UUID | None = await connection.fetchval(sql["named_conversation"], tenant_id, first)
+    return first if now is None or is_id(name) else now
 
 
 def live(row: Row | None, id: UUID) -> Row:

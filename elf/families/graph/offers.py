@@ -105,7 +105,9 @@ class GraphItems:
 
             return await view.place.read(look)
 
-    async def forget(self, kind: str, item_id: str, subject: Subject, caller: Caller) -> None:
+    async def forget(
+        self, kind: str, item_id: str, subject: Subject, caller: Caller, conversation: str | None = None
+    ) -> None:
         """Retract a memory, which is never recalled again.
 
         Raises NotFound, and Forbidden where a user asks for what is not that user's alone.
@@ -244,6 +246,7 @@ def _told(found: VersionedMemory, states: Sequence[str], terms: dict[str, float]
         at=found.said_at,
         states=states,
         conversation=memory.source.conversation_id,
+        agent_id=memory.orchestrator_id,
     )
 
 

@@ -16,6 +16,7 @@ from pgvector import Vector
 
 from elf.api.caller import Caller
 from elf.core.errors import InvalidRequest, NotFound, ScopeDenied
+from elf.core.nobody import agent_of
 from elf.families.knowledge import model as m
 from elf.families.knowledge.access import USER_SCOPE, Reach, reach_of
 from elf.families.knowledge.api.lifecycle import OneMemory
@@ -98,7 +99,9 @@ class KnowledgeItems:
         (item,) = await self._telling.items([(memory_type, row)], [{}], whose, now)
         return item
 
-    async def forget(self, kind: str, item_id: str, subject: Subject, caller: Caller) -> None:
+    async def forget(
+        self, kind: str, item_id: str, subject: Subject, caller: Caller, conversation: str | None = None
+    ) -> None:
         """Forget a memory, which is never told again. Raises as `read` does."""
         item = await self.read(kind, item_id, subject, caller)
         request = OneMemory(tenant_id=subject.tenant_id, memory_type=_kind(kind), memory_id=UUID(item.id))
@@ -146,6 +149,7 @@ class _Telling:
                 provenance=list(dict.fromkeys(standing[row["id"]]["names"] or ())),
                 at=row["created_at"],
                 states=_states(kind, row, standing[row["id"]], now),
+                agent_id=agent_of(row["butler" if kind == "episode" else "source_butler"]),
             )
             for (kind, row), parts in zip(memories, terms, strict=True)
         ]

@@ -13,6 +13,7 @@ from elf.api.caller import Caller
 from elf.core.cjk import CJK_MESSAGE, contains_cjk
 from elf.core.clock import Clock
 from elf.core.errors import InvalidRequest, NonEnglishInput, NotFound
+from elf.core.nobody import agent_of
 from elf.core.ttl import is_expired
 from elf.db.database import Database
 from elf.families.notes.keeping.store import NoteStore
@@ -21,7 +22,7 @@ from elf.families.notes.reading.finding import NoteFinding
 from elf.families.notes.reading.note_filter import NoteFilter
 from elf.families.notes.reading.ranking import RETRIEVAL, FoundChunk
 from elf.families.notes.reading.readers import NoteReaders, Reader
-from elf.families.notes.reading.reference import source_of
+from elf.families.notes.reading.reference import metadata_of, source_of
 from elf.families.notes.reading.visibility import check_visible
 from elf.families.notes.writing.service import NoteService
 from elf.index.port import Period
@@ -104,16 +105,20 @@ class NoteRecall:
 
     def _item(self, chunk: FoundChunk, reference: str) -> Item:
         row, text = chunk.row, chunk.own_text
-        source = source_of(msgspec.json.decode(reference))
+        told = msgspec.json.decode(reference)
+        source = source_of(told)
         return Item(
             kind=NOTE,
             id=str(row["note_id"]),
             text=text,
             terms={RETRIEVAL: chunk.candidate.score},
-            provenance=source.names,
+            provenance=named_too(source.names, row["threads"]),
             at=source.at(row["updated_at"]),
             tokens=None if self._tokens is None else TokenPlace(self._tokens, row["chunk_id"]),
             whole_chars=row["note_chars"],
+            agent_id=agent_of(row["agent_id"]),
+            thread=source.thread,
+            metadata=metadata_of(told),
         )
 
 
@@ -140,22 +145,32 @@ class NoteItems:
         note_id, reader = self._needed(kind, item_id, subject, caller)
         async with self._database.connection() as connection:
             stored = await self._store.get(connection, note_id)
+            threads = await self._store.threads(connection, note_id)
         note = check_visible(stored, note_id, reader.context, reader.scopes)
         if note.status != "active" or is_expired(note.expires_at, self._clock.now()):
             raise _missing(item_id)
-        source = source_of(_decoded(note.source_ref))
+        told = _decoded(note.source_ref)
+        source = source_of(told)
         return Item(
             kind=NOTE,
             id=str(note.note_id),
             text=note.text,
-            provenance=source.names,
+            provenance=named_too(source.names, threads),
             at=source.at(note.updated_at),
             quotes=source.quotes,
+            agent_id=agent_of(note.agent_id),
+            thread=source.thread,
+            metadata=metadata_of(told),
         )
 
-    async def forget(self, kind: str, item_id: str, subject: Subject, caller: Caller) -> None:
+    async def forget(
+        self, kind: str, item_id: str, subject: Subject, caller: Caller, conversation: str | None = None
+    ) -> None:
         """Delete a note, as the operation does. Raises NotFound, and ScopeDenied when its scope may not be written."""
         note_id, reader = self._needed(kind, item_id, subject, caller)
+        if conversation is not None:
+            await self._notes.forget_source(note_id, conversation, reader.context, reader.scopes)
+            return
         await self._notes.delete_one(note_id, reader.context, reader.scopes)
 
     def _needed(self, kind: str, item_id: str, subject: Subject, caller: Caller) -> tuple[UUID, Reader]:
@@ -169,6 +184,11 @@ class NoteItems:
         if reader is None:
             raise _missing(item_id)
         return note_id, reader
+
+
+def named_too(names: Sequence[str], threads: Sequence[str]) -> list[str]:
+    """Return the names of what a note rests on, with the conversations in which it was said, too."""
+    return list(dict.fromkeys([*names, *(f"thread:{thread}" for thread in threads)]))
 
 
 def _is_within(item: Item, question: Question) -> bool:

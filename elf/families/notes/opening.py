@@ -33,7 +33,7 @@ from elf.families.notes.reading.opening import open_finding, open_search
 from elf.families.notes.reading.readers import NoteReaders
 from elf.families.notes.remembering import NoteRemembering
 from elf.families.notes.subjects.offer import NoteSubjects
-from elf.families.notes.writing.events import EventService
+from elf.families.notes.writing.events import EachMessage, EventService
 from elf.families.notes.writing.extraction import ExtractionLimits, NoteExtractor
 from elf.families.notes.writing.local_extraction import RULE_BASED_EXTRACTION
 from elf.families.notes.writing.resolver import ResolverRules
@@ -233,7 +233,8 @@ class _Opening:
     def remember(self) -> NoteRemembering | None:
         if self.ground.texts is None:
             return None
-        return NoteRemembering(self.events, self.readers, self.scopes)
+        most = None if self.by_rules else self.ground.config.remember.max_extractions
+        return NoteRemembering(self.events, self.readers, self.scopes, EachMessage(most=most))
 
     @cached_property
     def events(self) -> EventService:
@@ -249,7 +250,17 @@ class _Opening:
             max_quote_chars=security.evidence_max_quote_chars,
         )
         extractor = NoteExtractor(self.extractor, limits)
-        return EventService(extractor=extractor, notes=self.notes, policy=self.policy, evidence=evidence)
+        return EventService(
+            extractor=extractor,
+            by_rules=self.by_rules,
+            notes=self.notes,
+            policy=self.policy,
+            evidence=evidence,
+        )
+
+    @property
+    def by_rules(self) -> bool:
+        return self.ground.config.providers.llm_extractor.is_local
 
     @property
     def extractor(self) -> Chat:

@@ -13,7 +13,7 @@ from elf.core.scopes import AGENT_PRIVATE, ScopeRules
 from elf.db.database import Connection
 from elf.families.notes.api.requests import AddEventRequest, EventMessage, WriteResult
 from elf.families.notes.reading.readers import NoteReaders
-from elf.families.notes.writing.events import EventService, Origin
+from elf.families.notes.writing.events import EachMessage, EventService, Origin
 from elf.offers import Done, Message, Said, Written
 
 NOTE: Final = "note"
@@ -25,8 +25,11 @@ class NoteRemembering:
     `shared` is the scope of what is shared, None where there is none that may be written.
     """
 
-    def __init__(self, events: EventService, readers: NoteReaders, scopes: ScopeRules) -> None:
+    def __init__(
+        self, events: EventService, readers: NoteReaders, scopes: ScopeRules, each: EachMessage
+    ) -> None:
         self._events = events
+        self._each = each
         self._readers = readers
         self._shared = next(
             (one for one in scopes.allowed if one != AGENT_PRIVATE and scopes.is_writable(one)), None
@@ -45,7 +48,7 @@ class NoteRemembering:
         async def told(connection: Connection, results: Sequence[WriteResult]) -> None:
             await done(connection, [_written(one) for one in results])
 
-        await self._events.add_event(request, origin=origin, told=told)
+        await self._events.add_event(request, origin=origin, told=told, each=self._each)
 
     def _request(self, said: Said, caller: Caller) -> AddEventRequest:
         subject = said.subject

@@ -47,3 +47,7 @@ class AskMemory(f.AboutSomebody):
         ]
         | None
     ) = None  # fmt: skip
+    only_agent: bool = Field(
+        default=False,
+        description="With agent_id: whether to leave out what is of another agent. What is of none stays.",
+    )

@@ -12,6 +12,7 @@ from elf.api.operation import Operation
 from elf.core.errors import ScopeDenied
 from elf.memory import model as m
 from elf.memory.api import fields as f
+from elf.memory.api import recalling as r
 from elf.memory.api.asking import AskMemory
 from elf.memory.api.recalling import TAG
 
@@ -34,6 +35,9 @@ class Citation(Response):
     family: str
     kind: str
     id: str
+    also: list[r.AlsoItem] = Field(
+        default_factory=list, description="Others that state the same fact, which are not told again."
+    )
 
 
 class ContextAnswer(Response):

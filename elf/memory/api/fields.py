@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, Field
 
@@ -51,7 +51,8 @@ Kind = Annotated[
 ]
 ItemId = Annotated[
     str,
-    Field(min_length=1, max_length=128, pattern=r"^[A-Za-z0-9._:-]+$", description="The id of an item in its family.",
+    Field(min_length=1, max_length=128, pattern=r"^[^/\x00-\x1f\x7f]+$",
+          description="The id of an item in its family; of a conversation also the user's name for it.",
           examples=["0b8ff2a0-5d0c-4f1e-9c3a-7a51d3a7c001"]),
 ]  # fmt: skip
 QueryText = Annotated[
@@ -85,4 +86,13 @@ class Item(Response):
     at: datetime | None = Field(description="When it was said, or last changed; null where nobody knows.")
     states: list[str] = Field(
         description='What makes it less than it seems: "fading", "contradicted", "superseded_by:<id>".'
+    )
+    agent_id: str | None = Field(
+        default=None, description="The agent that it is of; null where it is of none."
+    )
+    conversation: str | None = Field(
+        default=None, description="The name of the conversation that it was said in; null where nobody knows."
+    )
+    metadata: dict[str, Any] = Field(
+        default_factory=dict, description="What its writer gave with it, such as with `add` of Memory."
     )

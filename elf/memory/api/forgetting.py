@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pydantic import Field, model_validator
 
-from elf.api.bodies import WHOLE, Request, Response
+from elf.api.bodies import WHOLE, GivenIdentifier, Request, Response
 from elf.api.operation import Operation
 from elf.core.errors import NotFound, ScopeDenied, Unavailable
 from elf.memory import model as m
@@ -54,6 +54,15 @@ class ForgetMemories(f.AboutSomebody):
         ]
         | None
     ) = None  # fmt: skip
+    conversation: (
+        Annotated[
+            GivenIdentifier,
+            Field(
+                description="Forget items in this conversation alone, by its name: what was said in others, too, stays."
+            ),
+        ]
+        | None
+    ) = None
     top_k: Annotated[
         int, Field(ge=1, le=m.MAX_ITEMS, description="How many are shown at most for a query, 1 to 100."), WHOLE
     ] = 10  # fmt: skip

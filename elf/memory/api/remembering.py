@@ -208,15 +208,18 @@ class InFamily(Response):
     message: str | None
 
 
-class SkippedMessage(Response):
-    """A message of which something was not taken in."""
+class Skipped(Response):
+    """Something that was said and is not stored."""
 
-    index: int = Field(description="Its place among the messages, from 0 on.")
-    reason: Literal["ROLE", "NO_TEXT", "NOT_TEXT"] = Field(
+    message: int | None = Field(description="Which message, from 0 on; null where it is all of them.")
+    family: str | None = Field(description="The family that does not store it; null where none does.")
+    reason: Literal["ROLE", "NO_TEXT", "NOT_TEXT", "CONVERSATION_DELETED"] = Field(
         description="ROLE: what a system or a developer says is no memory. NO_TEXT: it has none. NOT_TEXT: its text "
-        "was taken in, and what is no text was not."
+        "was taken in, and what is no text was not. CONVERSATION_DELETED: it names a deleted conversation by its id."
     )
-    fields: list[str] = Field(description="What was not taken in, such as content[1] or tool_calls.")
+    fields: list[str] = Field(
+        description="What of the message was not taken in, such as content[1] or tool_calls."
+    )
 
 
 class Remembered(Response):
@@ -228,9 +231,8 @@ class Remembered(Response):
     done: bool = Field(description="Whether nothing of it is pending or failed any more.")
     said_at: datetime = Field(description="When it was taken in.")
     families: list[InFamily]
-    skipped: list[SkippedMessage] = Field(
-        default_factory=list,
-        description="Messages of the request of which something was not taken in; none when asked for later.",
+    skipped: list[Skipped] = Field(
+        description="What is not stored, and why; of the messages themselves only in the response to the request."
     )
 
 

@@ -56,6 +56,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
             "top_k": "How many items at most, 1 to 100.",
             "budget_tokens": "How many tokens all texts have at most.",
             "min_relevance": "Leave out what is less relevant: .3 is nothing in common, 1 the same words.",
+            "only_agent": "Whether to leave out what is of another agent.",
             **_WHOSE,
         },
     ),

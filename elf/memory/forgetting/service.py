@@ -64,7 +64,10 @@ class Forgetting:
             self._refuse_unshown(asked, shown)
         chosen = asked or list(shown)
         sources: list[Source] = []
-        items = [await self._forget(one, shown.get(one), asking, sources) for one in dict.fromkeys(chosen)]
+        items = [
+            await self._forget(one, shown.get(one), asking, request.conversation, sources)
+            for one in dict.fromkeys(chosen)
+        ]
         away = [one.family for one in items if one.outcome == "unavailable"]
         redacted, remaining = await self._in_conversations(sources, asking, cascade=request.cascade)
         return g.Forgotten(
@@ -135,9 +138,17 @@ class Forgetting:
         return shown
 
     async def _forget(
-        self, address: Address, digest: str | None, asking: Asking, sources: list[Source]
+        self,
+        address: Address,
+        digest: str | None,
+        asking: Asking,
+        conversation: str | None,
+        sources: list[Source],
     ) -> g.ForgottenItem:
-        """Forget an item, and add what it rested on; `digest` is that of the text that was shown, where it was."""
+        """Forget an item, or that it was said in a conversation, and add what it rested on.
+
+        `digest` is that of the text that was shown, where it was.
+        """
         outcome: g.Outcome = "forgotten"
         refusal: ServiceError | None = None
         try:
@@ -145,7 +156,7 @@ class Forgetting:
             if digest is not None and digest != digest_of(item.text):
                 raise Conflict("it is not as it was shown any more: look at it again")
             await self._families[address.family].forget(
-                address.kind, address.id, asking.subject, asking.caller
+                address.kind, address.id, asking.subject, asking.caller, conversation
             )
             sources.append(Source(item.provenance, item.quotes))
         except NotFound:

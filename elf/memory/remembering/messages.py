@@ -14,7 +14,7 @@ class Taken(NamedTuple):
     """The messages that are taken in, and what of the others is not."""
 
     messages: list[Message]
-    skipped: list[r.SkippedMessage]
+    skipped: list[r.Skipped]
 
 
 def taken_of(request: r.RememberMessages) -> Taken:
@@ -24,28 +24,31 @@ def taken_of(request: r.RememberMessages) -> Taken:
     anything is skipped.
     """
     messages: list[Message] = []
-    skipped: list[r.SkippedMessage] = []
+    skipped: list[r.Skipped] = []
     for place, one in enumerate(request.messages):
         text, left = _text_of(one, place)
         is_taken = one.role not in r.UNHEARD and is_seen(text)
         if is_taken:
             messages.append(_message(one, text))
         if one.role in r.UNHEARD:
-            skipped.append(r.SkippedMessage(index=place, reason="ROLE", fields=["role"]))
+            skipped.append(r.Skipped(message=place, family=None, reason="ROLE", fields=["role"]))
         elif left or not is_taken:
             skipped.append(
-                r.SkippedMessage(
-                    index=place, reason="NOT_TEXT" if is_taken else "NO_TEXT", fields=left or ["content"]
+                r.Skipped(
+                    message=place,
+                    family=None,
+                    reason="NOT_TEXT" if is_taken else "NO_TEXT",
+                    fields=left or ["content"],
                 )
             )
     if skipped and request.strict:
-        paths = [f"$.messages[{one.index}].{field}" for one in skipped for field in one.fields]
+        paths = [f"$.messages[{one.message}].{field}" for one in skipped for field in one.fields]
         raise InvalidRequest(
             f"{paths[0]}: is no text that can be remembered, and strict is set", fields=paths
         )
     blank = [one for one in skipped if one.fields == ["content"]]
     if not messages and len(blank) == len(request.messages):
-        paths = [f"$.messages[{one.index}].content" for one in blank]
+        paths = [f"$.messages[{one.message}].content" for one in blank]
         raise InvalidRequest(f"{paths[0]}: must not be blank", fields=paths)
     return Taken(messages, skipped)
 

@@ -14,6 +14,7 @@ from elf.ground import Ground
 from elf.memory.api.remembering import REMEMBER, REMEMBERED
 from elf.memory.asking import Asker
 from elf.memory.model import FAMILY
+from elf.memory.own_context import OwnContext
 from elf.memory.remembering.jobs import RememberJobs
 from elf.memory.remembering.service import Remembering
 from elf.memory.remembering.store import TABLE, SaidStore
@@ -27,7 +28,7 @@ QUEUE: Final = "remember"
 DUE: Final = "(o.family = ANY ($4::text[]) OR o.created_at < now() - interval '1 hour')"
 
 
-def open_remembering(ground: Ground, queries: Queries, asker: Asker) -> Opened:
+def open_remembering(ground: Ground, queries: Queries, asker: Asker, own: OwnContext) -> Opened:
     """Return what remembers. Raises StartupError when the config names a family that does not."""
     families = _families(ground)
     leased = remember_queries(queries)
@@ -43,6 +44,8 @@ def open_remembering(ground: Ground, queries: Queries, asker: Asker) -> Opened:
     service = Remembering(
         store,
         families,
+        names=next((one.transcripts for one in ground.below.values() if one.transcripts is not None), None),
+        own=own,
         asker=asker,
         clock=ground.clock,
         ring=ground.ring(QUEUE),

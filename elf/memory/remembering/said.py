@@ -18,7 +18,10 @@ from elf.offers import Message, Said, Subject
 
 
 def said_of(request: r.RememberMessages, messages: Sequence[Message], asking: Asking) -> Said:
-    """Return what a request says; of the same request_id by the same it is always the same."""
+    """Return what a request says; of the same request_id by the same it is always the same.
+
+    The id of its conversation is that which the name stood for at first.
+    """
     subject = asking.subject
     given = request.request_id
     id = uuid4() if given is None else id_of_names("request", subject.tenant_id, *asking.whose, given)

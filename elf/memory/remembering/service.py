@@ -13,14 +13,15 @@ from elf.api.caller import Caller
 from elf.core.clock import Clock
 from elf.core.errors import Conflict, Forbidden, InvalidRequest, NotFound, NotOffered, ServiceError
 from elf.db.database import Connection
-from elf.db.errors import retrying
+from elf.db.errors import Retryable, retrying
 from elf.memory.api import remembering as r
 from elf.memory.asking import Asker, Asking
+from elf.memory.own_context import OwnContext
 from elf.memory.remembering.messages import taken_of
 from elf.memory.remembering.outcome import Outcome, is_refusal
 from elf.memory.remembering.said import digest_of, said_of
 from elf.memory.remembering.store import Row, SaidStore
-from elf.offers import Message, Offers, Said, Written
+from elf.offers import Message, Offers, Said, Transcripts, Written
 
 FIRST_LOOK_S: Final = 0.02
 LONGEST_LOOK_S: Final = 0.25
@@ -34,8 +35,8 @@ class _Shown(Exception):
 
 
 class Remembering:
-    """Carries out the operations that remember. `families` are those that keep what is said, in their order, and `ring`
-    wakes who works for them.
+    """Carries out the operations that remember. `families` are those that keep what is said, in their order, `names`
+    knows which conversation a name means, `own` what ELF itself told, and `ring` wakes who works for them.
     """
 
     def __init__(
@@ -43,12 +44,16 @@ class Remembering:
         store: SaidStore,
         families: Mapping[str, Offers],
         *,
+        names: Transcripts | None,
+        own: OwnContext,
         asker: Asker,
         clock: Clock,
         ring: Callable[[], None],
     ) -> None:
         self._store = store
         self._families = families
+        self._names = names
+        self._own = own
         self._asker = asker
         self._clock = clock
         self._ring = ring
@@ -66,18 +71,38 @@ class Remembering:
         messages, skipped = taken_of(request)
         said = said_of(request, messages, asking)
         if request.dry_run or not messages:
-            return (await self._shown(said, asking)).model_copy(update={"skipped": skipped})
+            shown = await self._shown(await self._named(said), asking)
+            return shown.model_copy(update={"skipped": [*skipped, *shown.skipped]})
         digest = digest_of(request, messages)
         is_new = await retrying(lambda: self._take_in(said, asking, digest))
         told = await self._awaited(said.id, asking, request.wait_ms / 1000)
-        return told.model_copy(update={"repeated": not is_new, "skipped": skipped})
+        return told.model_copy(update={"repeated": not is_new, "skipped": [*skipped, *told.skipped]})
 
     async def remembered(self, request: r.OneRemembered, caller: Caller) -> r.Remembered:
         """Tell what became of it. Raises NotFound for what somebody else said, or was said long ago."""
         return await self._told(request.id, self._asker.of(request, caller))
 
+    async def _named(self, said: Said) -> Said:
+        """Return what was said with the id that the name of its conversation stands for now."""
+        if self._names is None:
+            return said
+        subject = said.subject
+        id = await self._names.named(subject.tenant_id, subject.user, said.conversation)
+        return replace(said, conversation_id=id)
+
+    async def _news(self, said: Said) -> Mapping[int, Message]:
+        """Return the messages that say something new by their places, without what ELF itself told the user."""
+        numbered = [replace(one, id=str(place)) for place, one in enumerate(said.messages)]
+        told = await self._own.without(said.subject, numbered)
+        return {int(one.id): one for one in told if one.id is not None}
+
     async def _take_in(self, said: Said, asking: Asking, digest: bytes) -> bool:
-        """Store it with all that is to be done about it; False when the same was stored before."""
+        """Store it with all that is to be done about it; False when the same was stored before.
+
+        Raises Retryable when its conversation was deleted at this moment: its name stands for another one by now.
+        """
+        said = await self._named(said)
+        news = await self._news(said)
         async with self._store.database.transaction() as connection:
             is_new = await self._store.keep(connection, said, asking, digest=digest, now=self._clock.now())
             if not is_new:
@@ -86,6 +111,9 @@ class Remembering:
                     raise Conflict("$.request_id: came with something else before", fields=["$.request_id"])
                 return False
             outcomes, messages = await self._at_once(connection, said, asking.caller)
+            messages = _those(messages, news)
+            if not messages:  # nothing new for those who look for it
+                outcomes = {name: outcome or Outcome() for name, outcome in outcomes.items()}
             await self._store.leave(connection, said, outcomes, messages)
             connection.after_commit(self._ring)
             return True
@@ -107,6 +135,8 @@ class Remembering:
             except ServiceError as error:
                 if not is_refusal(error):
                     raise
+                if (await self._named(said)).conversation_id != said.conversation_id:
+                    raise Retryable("its conversation was deleted at this moment") from error
                 outcomes[name] = Outcome(error=error)
                 continue
             messages = [replace(one, entry_id=id) for one, id in zip(messages, entries, strict=True)]
@@ -136,6 +166,7 @@ class Remembering:
             done=all(one.state in ("done", "refused", "skipped") for one in families),
             said_at=rows[0]["said_at"],
             families=families,
+            skipped=_skipped(families),
         )
 
     async def _shown(self, said: Said, asking: Asking) -> r.Remembered:
@@ -145,16 +176,23 @@ class Remembering:
             for name, offers in self._families.items()
             if said.messages
         }
+        families = [outcome.shown(name) for name, outcome in outcomes.items()]
         return r.Remembered(
             id=said.id,
             conversation=said.conversation,
             repeated=False,
             done=True,
             said_at=self._clock.now(),
-            families=[outcome.shown(name) for name, outcome in outcomes.items()],
+            families=families,
+            skipped=_skipped(families),
         )
 
     async def _dry(self, offers: Offers, said: Said, caller: Caller) -> Outcome:
+        if offers.remember is not None:
+            said = replace(said, messages=_those(said.messages, await self._news(said)))
+            if not said.messages:
+                return Outcome()
+
         async def show(connection: Connection, written: Sequence[Written]) -> None:
             raise _Shown(written)
 
@@ -172,6 +210,20 @@ class Remembering:
                 raise
             return Outcome(error=error)
         return Outcome()
+
+
+def _those(messages: Sequence[Message], news: Mapping[int, Message]) -> list[Message]:
+    """Return those messages that say something new, with the text that is new."""
+    return [replace(messages[place], text=one.text) for place, one in news.items()]
+
+
+def _skipped(families: Sequence[r.InFamily]) -> list[r.Skipped]:
+    """Return what is not stored: a conversation that is named by its id and deleted takes nothing in."""
+    return [
+        r.Skipped(message=None, family=one.family, reason="CONVERSATION_DELETED", fields=[])
+        for one in families
+        if one.state == "refused" and one.error_code == NotFound.error_code
+    ]
 
 
 def _in_family(row: Row) -> r.InFamily:

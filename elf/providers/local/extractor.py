@@ -10,21 +10,26 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from elf.core.sentences import sentence_ends
+from elf.core.text_labels import is_label
 from elf.providers.local.statements import (
     ASKED_TO_REMEMBER,
     GUARDS,
     LABELLED,
     LEAD_IN,
+    REDACTED,
     RULES,
     Kind,
     Rule,
+    UnkeptReason,
 )
 
 FEWEST_WORDS: Final = 3
 LONGEST_SENTENCE: Final = 4  # times the longest note; what is longer is no sentence
+SECRET: Final = "REJECT_SECRET"
+TOO_LONG: Final = "REJECT_TOO_LONG"
 _REMEMBERED: Final = 0.2  # added to the importance of what the speaker asks to remember
 
 _SPEAKER = re.compile(r"(?P<name>[A-Z][\w'.-]*(?: [A-Z][\w'.-]*){0,2}): +(?=\S)")
@@ -77,29 +82,73 @@ class _Statement:
 def extract_notes(messages: Sequence[Mapping[str, Any]], asked: Asked) -> list[dict[str, Any]]:
     """Return the notes of section 18 that the messages hold, at most `asked.max_notes`, in the order they were said.
 
-    Each message has a role and a content, as in the extraction prompt. When there are more notes, those that matter
-    most are kept.
+    Each message has a role, a content, and maybe its message_index, as in the extraction prompt. When there are more
+    notes, those that matter most are kept.
     """
+    return ranked_notes(messages, asked)[0]
+
+
+def ranked_notes(
+    messages: Sequence[Mapping[str, Any]], asked: Asked
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the same notes, and those that are beyond the maximum."""
     notes: dict[str, tuple[_Statement, str]] = {}
     for sentence in _sentences(messages):
         statement = _recognised(sentence, asked.max_note_chars)
         if statement is not None:
             notes.setdefault(_note_text(statement), (statement, _note_text(statement)))
     ranked = sorted(notes.values(), key=lambda note: -note[0].importance * note[0].confidence)
-    kept = ranked[: asked.max_notes]
-    return [_wire(statement, text, asked) for statement, text in notes.values() if (statement, text) in kept]
+    kept = {text for _, text in ranked[: asked.max_notes]}
+    wire = {text: _wire(statement, text, asked) for statement, text in notes.values()}
+    return [note for text, note in wire.items() if text in kept], [
+        note for text, note in wire.items() if text not in kept
+    ]
+
+
+class Unkept(NamedTuple):
+    """A sentence of a user's that is not kept: in which message, why, and whether the user asked to remember it."""
+
+    message_index: int
+    reason: UnkeptReason
+    is_asked: bool
+
+
+def unkept(messages: Sequence[Mapping[str, Any]], *, max_note_chars: int) -> list[Unkept]:
+    """Return what users ask to remember and guards keep out, and what they say that has secrets in it."""
+    found = []
+    for sentence in _sentences(messages):
+        if sentence.role != "user" and sentence.speaker is None:
+            continue
+        text = sentence.text[_lead_in(sentence.text) :].replace("\u2019", "'")
+        asked = ASKED_TO_REMEMBER.match(text)
+        guard = _guard(text if asked is None else text[asked.end() :])
+        if guard == SECRET or (asked is not None and guard is not None):
+            found.append(Unkept(sentence.message_index, guard, asked is not None))
+        elif asked is not None and _recognised(sentence, max_note_chars) is None:
+            found.append(Unkept(sentence.message_index, TOO_LONG, is_asked=True))
+    return found
+
+
+def _guard(plain: str) -> UnkeptReason | None:
+    """Return why a sentence is not kept, whatever it says."""
+    if REDACTED.search(plain):
+        return SECRET
+    if len(plain.split()) < FEWEST_WORDS:
+        return "REJECT_TOO_SHORT"
+    return next((reason for reason, guard in GUARDS.items() if guard.search(plain)), None)
 
 
 def _sentences(messages: Sequence[Mapping[str, Any]]) -> Iterator[_Sentence]:
-    for index, message in enumerate(messages):
+    for place, message in enumerate(messages):
+        index = message.get("message_index", place)
         if message["role"] == "tool":
             continue  # what programs print states nothing
         content = message["content"]
         named = _SPEAKER.match(content)
         if named is not None and named["name"].lower() in _NO_SPEAKERS:
             named = None
-        speaker = None if named is None else named["name"]
         start = 0 if named is None else named.end()
+        speaker = None if named is None or is_label(named["name"]) else named["name"]
         for text in _cut(content[start:]):
             yield _Sentence(index, message["role"], speaker, text)
 
@@ -129,7 +178,7 @@ def _recognised(sentence: _Sentence, max_note_chars: int) -> _Statement | None:
     labelled = LABELLED.match(plain)
     start = (asked or labelled).end() if asked or labelled else 0  # type: ignore[union-attr]
     text, plain = text[start:], plain[start:]
-    if len(plain.split()) < FEWEST_WORDS or any(guard.search(plain) for guard in GUARDS):
+    if _guard(plain) is not None:
         return None
     found = _first_rule(plain, sentence, told=asked is not None or labelled is not None)
     if found is None:

@@ -8,7 +8,7 @@ without their neighbours.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -304,4 +304,17 @@ UNSURE: Final = _any(
     r"\b(?:are|can|could|did|do|have|should|will|would) you\b",
     r"\bwhat if\b|\bas if\b|\bif I\b|\bif we\b|\bfor example\b",
 )
-GUARDS: Final = (QUESTION, REDACTED, NO_ANTECEDENT, UNSURE)
+UnkeptReason = Literal[
+    "REJECT_SECRET",
+    "REJECT_QUESTION",
+    "REJECT_NO_ANTECEDENT",
+    "REJECT_UNSURE",
+    "REJECT_TOO_SHORT",
+    "REJECT_TOO_LONG",
+]
+GUARDS: Final[Mapping[UnkeptReason, re.Pattern[str]]] = {
+    "REJECT_QUESTION": QUESTION,
+    "REJECT_NO_ANTECEDENT": NO_ANTECEDENT,
+    "REJECT_UNSURE": UNSURE,
+}
+"""Why what they match is not kept, as a code; what is REDACTED is not, either."""

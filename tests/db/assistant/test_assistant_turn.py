@@ -164,7 +164,7 @@ async def test_a_turn_writes_three_memories_at_most(house: AssistantHouse) -> No
     assert results.count("ADD") == 3
     assert results.count("REJECTED") == len(results) - 3 > 0
     reasons = {one["reason_code"] for one in (await say(house, said))["results"]}
-    assert reasons == {None, "TURN_CAP"}
+    assert reasons == {None, "CAP_REACHED"}
 
 
 async def test_turns_of_a_day_write_so_much_and_no_more(database: Database, tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ async def test_turns_of_a_day_write_so_much_and_no_more(database: Database, tmp_
         foods = ("tea", "rice", "nuts")
         results = [await only(house, f"I prefer green {food}.", food) for food in foods]
         assert [one["result"] for one in results] == ["ADD", "ADD", "REJECTED"]
-        assert results[2]["reason_code"] == "DAY_CAP"
+        assert results[2]["reason_code"] == "DAILY_CAP"
         house.clock.turn(days=1)
         assert (await only(house, "I prefer green nuts.", "next day"))["result"] == "ADD"
 

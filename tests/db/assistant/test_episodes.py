@@ -184,6 +184,22 @@ async def test_without_a_model_decisions_and_deeds_are_summed_up(database: Datab
         assert len(await episodes(house)) == 1
 
 
+@pytest.mark.parametrize("place", [1, 2, 3])
+async def test_without_a_model_what_a_turn_has_kept_is_no_episode_too(
+    database: Database, tmp_path: Path, place: int
+) -> None:
+    said = ["It was raining all day.", "The shop opens at nine.", "I slept early."]
+    said[place - 1] = "I decided to buy the red bicycle."
+    async with house_at(database, tmp_path, background=True) as house:
+        for number, one in enumerate(said, 1):
+            await say(house, one, str(number))
+        await house.do_jobs()
+        items = (await house.get("memories"))["items"]
+        assert [(one["category"], one["text"]) for one in items] == [
+            ("tasks", "User decided to buy the red bicycle.")
+        ]
+
+
 async def test_last_words_go_with_the_memory_that_was_drawn_from_them(
     database: Database, tmp_path: Path
 ) -> None:

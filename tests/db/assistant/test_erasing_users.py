@@ -98,6 +98,11 @@ async def _leave_the_rest(house: AssistantHouse, user_id: str, word: str) -> Non
         "FROM assistant_memories AS m WHERE m.user_id = $1 GROUP BY 1, 2 ON CONFLICT DO NOTHING RETURNING 1",
         user_id,
     )
+    await house.rows(
+        "INSERT INTO assistant_memory_sources (tenant_id, user_id, memory_id, thread_id, evidence, created_at) "
+        "SELECT m.tenant_id, m.user_id, m.memory_id, $2, '[]', now() FROM assistant_memories AS m WHERE m.user_id = $1",
+        user_id, word,
+    )  # fmt: skip
     for table, many in (await counts(house, TENANT, user_id)).items():
         if many:
             continue

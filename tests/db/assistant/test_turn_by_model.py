@@ -181,7 +181,7 @@ async def test_several_facts_are_taken_of_a_long_turn_or_a_sure_one(
     assert ("Write down one fact" in body["messages"][1]["content"]) == (taken == 1)
     assert (body["temperature"], body["max_tokens"]) == (0.0, 200 * taken)
     assert sum(one["result"] == "ADD" for one in results) == min(taken, 3)
-    assert {one["reason_code"] for one in results} <= {None, "TURN_CAP"}
+    assert {one["reason_code"] for one in results} <= {None, "CAP_REACHED"}
 
 
 GOOD = {"text": "User grows rice.", "category": "tasks", "importance": 2, "confidence": 0.5, "quote": "rice"}

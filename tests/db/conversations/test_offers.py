@@ -74,7 +74,7 @@ def recall(database: Database, queries: Queries) -> ConversationRecall:
         words=WordSearch(database, queries),
         candidates=10,
     )
-    return ConversationRecall(search, TokenReader(database, tokens, CHUNK_TOKENS))
+    return ConversationRecall(search, TokenReader(database, tokens, CHUNK_TOKENS), database, queries)
 
 
 def caller(tenant: str, user: str = "ana", client: str | None = None) -> Caller:

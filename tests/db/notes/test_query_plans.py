@@ -195,7 +195,7 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
     "get_note": ((SOME_NOTES[0],), {"memory_notes_pkey"}),
     "list_notes": (
         ("acme", "project 5", ["project_shared", "org_shared"], None, "active", None,
-         datetime.now(UTC) - timedelta(hours=1), SOME_NOTES[0], NOW, 51, 2**20, None, None, None),
+         datetime.now(UTC) - timedelta(hours=1), SOME_NOTES[0], NOW, 51, 2**20, None, None, None, None),
         {"idx_notes_newest"},
     ),
     "read_candidates": (

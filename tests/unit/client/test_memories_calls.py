@@ -21,7 +21,8 @@ from elf.memory.manifest import MEMORY
 SAMPLES: Mapping[str, Any] = {
     "query": "tea", "user_id": "ana", "agent_id": "planner", "project_id": "website", "families": ["notes"],
     "kinds": ["note"], "since": date(2026, 1, 2), "until": "2026-01-02T03:04:05Z", "top_k": 3, "budget_tokens": 64,
-    "min_relevance": 0.4, "explain": True, "trace_id": "c7a9e9e4-9d5b-4f39-8a77-1f6a5e3c4d20", "family": "notes",
+    "min_relevance": 0.4, "only_agent": True, "explain": True,
+    "trace_id": "c7a9e9e4-9d5b-4f39-8a77-1f6a5e3c4d20", "family": "notes",
     "messages": [{"content": "I like tea."}], "conversation": "trip", "request_id": "r-1", "wait_ms": 5,
     "dry_run": True, "strict": True, "cascade": True, "remembered_id": "c7a9e9e4-9d5b-4f39-8a77-1f6a5e3c4d20",
     "kind": "note", "item_id": "0b8ff2a0-5d0c-4f1e-9c3a-7a51d3a7c001",

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from uuid import UUID
 
 import pytest
 
 from elf.client import InvalidRequest, Message
 from elf.client.families.memories import Item, Said
 from elf.client.memory.at_once import at_once
-from elf.client.memory.inputs import address_of, limit_of, messages_of, texts_of, wait_ms_of
+from elf.client.memory.inputs import address_of, limit_of, messages_of, told_of, wait_ms_of
 from elf.client.memory.subject import Subject
-from elf.core.conversation_names import conversation_id_of
 
 ID = "0b8ff2a0-5d0c-4f1e-9c3a-7a51d3a7c001"
 
@@ -25,7 +23,7 @@ def test_what_was_said_comes_as_text_message_or_a_list_of_both() -> None:
     assert messages_of(one for one in ("Hi.", plain, said)) == [{"content": "Hi."}, plain, said]
     told = Message(role="tool", content="4", msg_id="m2", ts="2026-11-26")
     assert messages_of(told) == [Said(content="4", role="tool", id="m2", at="2026-11-26")]
-    assert texts_of(["Hi.", plain, told]) == ["Hi.", "Noted.", "4"]
+    assert told_of(["Hi.", plain, told]) == [("user", "Hi."), ("assistant", "Noted."), ("tool", "4")]
 
 
 @pytest.mark.parametrize("given", [None, 7, b"Hi."])
@@ -41,7 +39,7 @@ def test_what_is_no_message_is_refused_by_its_place() -> None:
     with pytest.raises(InvalidRequest, match=r"messages\[1\]: should be a text or a message, not int"):
         messages_of(["Hi.", 3])
     with pytest.raises(InvalidRequest, match=r"messages\[1\].content: should be a text"):
-        texts_of(["Hi.", {"role": "user", "content": 3}])
+        told_of(["Hi.", {"role": "user", "content": 3}])
 
 
 def test_an_address_is_read_of_all_that_has_one() -> None:
@@ -95,19 +93,6 @@ def test_whose_it_is_is_a_text_and_what_a_call_says_wins() -> None:
         Subject("ana").with_(7)  # type: ignore[arg-type]
     with pytest.raises(InvalidRequest, match="user_id: say whose: a list is of one user"):
         Subject().need_user("a list")
-
-
-def test_a_name_of_a_conversation_is_an_id_of_its_own_for_each_user() -> None:
-    ana = Subject("ana", run_id="trip")
-    assert (
-        ana.conversation_id("acme")
-        == conversation_id_of("acme", "ana", "trip")
-        == ana.conversation_id("acme")
-    )
-    others = {Subject("bob", run_id="trip").conversation_id("acme"), ana.conversation_id("other")}
-    assert len(others | {ana.conversation_id("acme")}) == 3
-    assert Subject("ana", run_id=ID).conversation_id("acme") == UUID(ID)
-    assert [Subject("ana").conversation_id("acme"), ana.conversation_id(None)] == [None, None]
 
 
 def test_what_awaits_more_than_a_client_that_blocks_is_no_hang() -> None:

@@ -15,7 +15,7 @@ from spec_template import SPEC_TEMPLATE
 
 from elf.config import load, loads
 from elf.config.auth import ApiKey, Jwt, RoleHolders
-from elf.config.optional import REMEMBERED_BY, SPEC_FUSION, SPEC_MERGING, Gc, Indexing, LocalModel
+from elf.config.optional import REMEMBERED_BY, SPEC_FUSION, SPEC_MERGING, Gc, Indexing, LocalModel, Remember
 from elf.config.processes import Processes
 from elf.config.table import Table
 from elf.config.tracing import Tracing
@@ -50,7 +50,7 @@ def test_the_example_loads_and_has_every_key_there_is() -> None:
     # These stand there as comments: they need what is not always there, or are for large machines.
     assert _keys_left_out(config) == [
         "tracing", "processes", "webhooks", "security.auth.keys", "security.auth.jwt", "security.auth.roles",
-        "remember.families",
+        "remember.families", "remember.max_extractions",
     ]  # fmt: skip
 
 
@@ -80,6 +80,7 @@ def test_what_the_example_says_in_comments_of_remembering_is_what_holds_without_
     shown = re.sub(r"(?m)^# ?", "", after.partition("\n\n")[0])
     config = loads(f"{before}[remember]\n{shown}", source="elf.toml")
     assert config.remember.families == [*REMEMBERED_BY]
+    assert config.remember.max_extractions == Remember().max_extractions
 
 
 def test_the_webhook_that_the_example_shows_in_comments_loads() -> None:

@@ -144,7 +144,7 @@ async def test_a_note_is_stored_with_its_evidence_and_reason() -> None:
                 {"message_index": 1, "quote": "7 minutes", "role": "tool"},
             ],
             "reason": "said so",
-        },
+        }, is_said=True,
     )  # fmt: skip
     assert response.extracted == [note]
     (result,) = response.results

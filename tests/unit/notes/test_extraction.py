@@ -128,8 +128,9 @@ def test_every_object_of_the_schema_is_strict() -> None:
 @pytest.mark.anyio
 async def test_notes_beyond_the_maximum_are_cut_off() -> None:
     chat = RepeatingChat({"notes": [{**NOTE, "text": f"{number}"} for number in range(5)]})
-    notes = await NoteExtractor(chat, LIMITS).extract([])
-    assert [note["text"] for note in notes] == ["0", "1", "2"]
+    found = await NoteExtractor(chat, LIMITS).extract([])
+    assert [note["text"] for note in found.notes] == ["0", "1", "2"]
+    assert [note["text"] for note in found.dropped] == ["3", "4"]
     assert len(chat.prompts) == 1
 
 

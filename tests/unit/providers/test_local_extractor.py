@@ -298,6 +298,6 @@ async def test_it_takes_the_strongest_way_of_asking_for_json() -> None:
         path="/v1/chat/completions",
     )
     limits = ExtractionLimits(max_notes=3, max_note_chars=240, scopes=SCOPES)
-    notes = await NoteExtractor(chat, limits).extract([{"role": "user", "content": "I prefer tea."}])
-    assert [note["type"] for note in notes] == ["preference"]
+    found = await NoteExtractor(chat, limits).extract([{"role": "user", "content": "I prefer tea."}])
+    assert [note["type"] for note in found.notes] == ["preference"]
     assert chat.mode.name == "SCHEMA"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import pairwise
 from typing import Final
 from uuid import uuid4
 
@@ -13,6 +14,7 @@ from pgvector import Vector
 
 from elf.core.errors import ProviderUnavailable
 from elf.core.same_fact import same_fact
+from elf.core.sentences import sentence_ends
 from elf.db.errors import retrying
 from elf.families.assistant.background.answers import as_line, object_in
 from elf.families.assistant.background.recent import EPISODE_JOB, EPISODES_EVERY, THREAD, Heard, RecentWords
@@ -92,8 +94,10 @@ class EpisodeJobs:
                 await changes.connection.execute(self._sql["end_episode"], *work.place, thread_id)
                 if summary.event is not None:
                     changes.track(summary.event)
-                if summary.text is not None:
-                    await self._keep(changes, _memory(changes, summary.text, thread_id), vector)
+                if summary.text is not None and (text := await self._news(changes, summary.text)):
+                    await self._keep(
+                        changes, _memory(changes, text, thread_id), vector if text == summary.text else None
+                    )
                 await self._kit.outbox.finish([work.job], changes.connection)
 
         await retrying(once)
@@ -131,6 +135,12 @@ class EpisodeJobs:
         if isinstance(verdict, Rejected):
             return _Summary(None, self._classified("skipped", verdict.reason))
         return _Summary(verdict.text, self._classified("ok", "TRIMMED" if verdict.trimmed else "FIRST_PASS"))
+
+    async def _news(self, changes: Changes, text: str) -> str:
+        """Return a summary without the sentences that a turn has told already, in whatever category."""
+        sentences = [text[start:end] for start, end in pairwise([0, *sentence_ends(text)])]
+        told = [one for one in sentences if not await changes.is_known(one.strip(), but_of="episodic")]
+        return "".join(told).strip()
 
     async def _keep(self, changes: Changes, memory: Memory, vector: Vector | None) -> None:
         """Add an episode, unless the same is known; one that tells of the same as another of late takes its place."""

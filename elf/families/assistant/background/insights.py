@@ -157,7 +157,8 @@ class InsightJobs:
             source=SOURCE, tags=found.tags, evidence=found.evidence, thread_id=thread_id, created_at=changes.now,
             updated_at=changes.now,
         )  # fmt: skip
-        if await changes.equal_to(memory) is None:
+        is_known = await changes.is_known(memory.text, but_of="insight")
+        if not is_known and await changes.equal_to(memory) is None:
             meta = {DRAWN_FROM: [str(one) for one in found.drawn_from]}
             await changes.add(memory, vector, node="worker", meta=meta)
 

@@ -58,6 +58,21 @@ class MemoryChanging:
 
         return await self._change(request, caller, delete)
 
+    async def forget_source(self, request: a.DeleteMemory, thread_id: str, caller: Caller) -> None:
+        """Forget that a memory was said in a thread, and delete it with its last source."""
+
+        async def forget(changes: Changes, memory: Memory) -> None:
+            if memory.state == "soft_deleted":
+                raise no_memory(memory.memory_id)
+            try:
+                left = await changes.forget_source(memory, thread_id)
+            except LookupError:
+                raise no_memory(memory.memory_id) from None
+            if left is None:
+                await changes.delete_softly(memory)
+
+        await self._change(request, caller, forget)
+
     async def restore(self, request: a.OneMemory, caller: Caller) -> a.RestoredMemory:
         """Bring a memory back that is deleted and not purged yet."""
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+from elf.core.nobody import agent_of
 from elf.db.database import Connection
 from elf.db.queries import Queries
 from elf.families.assistant.model import Memory, Place
@@ -19,10 +20,13 @@ MEMORY: Final = "memory"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """What else is known of a memory: whether another one says what it cannot both be, and what it was made of."""
+    """What else is known of a memory: whether another one says what it cannot both be, what it was made of, and
+    in which threads it was said, too.
+    """
 
     is_contradicted: bool
     made_of: Sequence[str]
+    threads: Sequence[str] = ()
 
 
 async def standing_of(
@@ -37,7 +41,9 @@ async def standing_of(
         queries["standing_of"], *place, memory_ids, None if categories is None else list(categories)
     )
     return {
-        row["memory_id"]: Standing(is_contradicted=row["is_contradicted"], made_of=row["made_of"])
+        row["memory_id"]: Standing(
+            is_contradicted=row["is_contradicted"], made_of=row["made_of"], threads=row["threads"]
+        )
         for row in rows
     }
 
@@ -56,9 +62,12 @@ def item_of(
         provenance=[
             *(f"turn:{turn_id}" for turn_id in turns),
             *([] if memory.thread_id is None else [f"thread:{memory.thread_id}"]),
+            *(f"thread:{thread_id}" for thread_id in standing.threads),
             *(f"{MEMORY}:{memory_id}" for memory_id in standing.made_of),
         ],
         at=memory.updated_at,
         quotes=[one.quote for one in memory.evidence],
         states=[name for name, is_so in states.items() if is_so],
+        agent_id=agent_of(memory.agent_id),
+        thread=memory.thread_id,
     )

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import groupby
 from typing import Any, Final
 from uuid import UUID
 
+import msgspec
 from pgvector import Vector
 
+from elf.core.same_fact import same_fact
+from elf.core.structs import read_value
 from elf.db.database import Connection
 from elf.db.queries import Queries
 from elf.families.assistant import model as m
@@ -19,6 +22,8 @@ from elf.families.assistant.rules.delta import INTO, RECREATED
 from elf.families.assistant.store.rows import BLANK, inserted, memory_of, snapshot, updated
 
 VECTOR_JOB: Final = "vector"
+MOST_COMPARED: Final = 200
+"""So many memories are looked at for one that says the same as a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +96,42 @@ class Changes:
             memory.steps_text,
         )  # fmt: skip
         return None if row is None else memory_of(row)
+
+    async def said_in(self, known: Memory, thread_id: str | None, evidence: Sequence[m.Evidence]) -> None:
+        """Keep that a memory was said in a thread, too, which changes nothing of it."""
+        if thread_id is not None:
+            proof = [msgspec.to_builtins(one) for one in evidence]
+            await self.connection.execute(
+                self._sql["add_source"], *self.place, known.memory_id, thread_id, proof, self.now
+            )
+
+    async def move_sources(self, old: Memory, new: Memory) -> None:
+        """Keep with a new memory in which threads the old one, which says the same, was said."""
+        await self.connection.execute(self._sql["move_sources"], *self.place, old.memory_id, new.memory_id)
+        await self.said_in(new, old.thread_id, old.evidence)
+
+    async def forget_source(self, memory: Memory, thread_id: str) -> Memory | None:
+        """Forget that a memory was said in a thread. Returns it as it is then; None where that was its last source.
+
+        Raises LookupError where it was not said there.
+        """
+        key = (*self.place, memory.memory_id)
+        if await self.connection.fetchval(self._sql["drop_source"], *key, thread_id) is not None:
+            return memory
+        if memory.thread_id != thread_id:
+            raise LookupError("it was not said in this thread")
+        other = await self.connection.fetchrow(self._sql["take_source"], *key)
+        if other is None:
+            return None
+        evidence = [read_value(one, m.Evidence) for one in other["evidence"]]
+        await self.connection.execute(self._sql["move_to_thread"], *key, other["thread_id"])
+        left = replace(memory, thread_id=other["thread_id"], evidence=evidence)
+        return await self.update(memory, left, None)
+
+    async def is_known(self, text: str, *, but_of: m.MemoryType) -> bool:
+        """Tell whether a memory of another type, in any category, says the same as a text: one of the newest."""
+        rows = await self.connection.fetch(self._sql["newest_texts"], *self.place, but_of, MOST_COMPARED)
+        return any(row["text"] == text or same_fact(text, row["text"]) for row in rows)
 
     async def add(
         self,

@@ -73,10 +73,16 @@ class AssistantItems:
         except ScopeDenied:  # another user's, or an agent without a list asks
             raise no_memory(request.memory_id) from None
 
-    async def forget(self, kind: str, item_id: str, subject: Subject, caller: Caller) -> None:
+    async def forget(
+        self, kind: str, item_id: str, subject: Subject, caller: Caller, conversation: str | None = None
+    ) -> None:
         """Delete a memory. Raises NotFound."""
         await self.read(kind, item_id, subject, caller)
-        await self._changing.delete(_request(m.DeleteMemory, kind, item_id, subject, caller), caller)
+        request = _request(m.DeleteMemory, kind, item_id, subject, caller)
+        if conversation is None:
+            await self._changing.delete(request, caller)
+        else:
+            await self._changing.forget_source(request, conversation, caller)
 
 
 def _read(place: int, exported: Mapping[str, Any]) -> tuple[str, a.ExportedLine]:

@@ -6,7 +6,8 @@ from typing import Final
 
 TABLES: Final = (
     # Work that is left comes first: nobody does it afterwards.
-    "assistant_outbox", "assistant_relations", "assistant_vectors", "assistant_memories", "assistant_changes",
+    "assistant_outbox", "assistant_relations", "assistant_vectors", "assistant_memory_sources", "assistant_memories",
+    "assistant_changes",
     "assistant_history", "assistant_threads", "assistant_recalls", "assistant_events", "assistant_turns",
     "assistant_user_context", "assistant_proposals", "assistant_signals", "assistant_fingerprints", "assistant_runs",
     "assistant_budgets", "assistant_recent", "saver_writes", "saver_blobs", "saver_checkpoints",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 from uuid import uuid4
 
@@ -11,6 +12,7 @@ import msgspec
 from pgvector import Vector
 
 from elf.config.tables.assistant import AssistantTable
+from elf.core.blank_text import is_blank
 from elf.core.errors import ProviderBroken, ProviderRefused, ProviderUnavailable
 from elf.core.structs import read_value
 from elf.db.errors import retrying
@@ -19,7 +21,7 @@ from elf.families.assistant.jobs import Work, job_of
 from elf.families.assistant.judging.judgement import Judgement
 from elf.families.assistant.kit import Kit
 from elf.families.assistant.model import Job
-from elf.families.assistant.turn.extraction import Said, extract
+from elf.families.assistant.turn.extraction import CAP_REACHED, NOTHING, SECRET, Candidate, Said, extract
 from elf.families.assistant.turn.merging import Merged, Unforeseen
 from elf.families.assistant.turn.proposing import proposed
 from elf.families.assistant.turn.writing import Checked, Turn, TurnWriting, checked, memory_of_turn
@@ -33,22 +35,37 @@ MOST_TRIES: Final = 5
 """A turn that was tried so often is given up when the model refuses it, or its answer cannot be read; one that is away
 is waited for."""
 UNREADABLE: Final = "UNREADABLE"
+MOST_CONTEXT: Final = 9
+"""So many messages the model is shown of what was said before one, with this one."""
 
 NOT_OFFERED_TO_MODELS: Final = frozenset({"relationship_dynamic", "procedural"})
 
 
 class Deferred(msgspec.Struct, frozen=True, kw_only=True):
-    """What is kept of a turn until a model has read it, credentials blanked; `actor` is who told of it."""
+    """What is kept of a turn until a model has read it, credentials blanked; `actor` is who told of it.
+
+    Where `each`, the model reads each message of a user's by itself.
+    """
 
     turn: Turn
     actor: str | None
     messages: list[Said]
+    each: bool = False
 
 
-def turn_job(turn: Turn, actor: str | None, messages: Sequence[Said]) -> Job:
+def parts(messages: Sequence[Said]) -> list[Sequence[Said]]:
+    """Return the messages of users in which something is said, each behind what was said before it."""
+    return [
+        messages[: place + 1]
+        for place, one in enumerate(messages)
+        if one.role == "user" and not is_blank(one.content)
+    ]
+
+
+def turn_job(turn: Turn, actor: str | None, messages: Sequence[Said], *, each: bool) -> Job:
     """Return the job of a turn. What tools said is not read."""
     spoken = [message for message in messages if message.role != "tool"]
-    payload = msgspec.to_builtins(Deferred(turn=turn, actor=actor, messages=spoken))
+    payload = msgspec.to_builtins(Deferred(turn=turn, actor=actor, messages=spoken, each=each))
     return Job(kind=TURN_JOB, subject_id=uuid4(), payload=payload)
 
 
@@ -90,11 +107,26 @@ class TurnJobs:
         self._writing.count(candidates)
 
     async def _candidates(self, said: Deferred) -> list[Checked]:
-        by_rules = await anyio.to_thread.run_sync(extract, said.messages)
-        found = await proposed(
-            said.messages, self._chat, categories=self._categories, several=by_rules.several
-        )
+        if not said.each:
+            return [checked(one) for one in await self._proposed(said.messages)]
+        told = parts(said.messages)
+        most = self._kit.most_extractions
+        found = [
+            replace(one, part=part)
+            for part, messages in enumerate(told[:most])
+            for one in await self._proposed(messages[-MOST_CONTEXT:], is_last_alone=True)
+        ]
+        found += [replace(NOTHING, fault=CAP_REACHED) for _ in told[most:]]
         return [checked(candidate) for candidate in found]
+
+    async def _proposed(self, messages: Sequence[Said], *, is_last_alone: bool = False) -> list[Candidate]:
+        """Return what the model takes of messages, or of the last of them, and the secrets that it was not shown."""
+        own = messages[-1:] if is_last_alone else messages
+        by_rules = await anyio.to_thread.run_sync(extract, own)
+        found = await proposed(
+            messages, self._chat, categories=self._categories, several=by_rules.several, own=own
+        )
+        return [*found, *[one for one in by_rules.candidates if one.is_asked and one.fault == SECRET]]
 
     async def _write(
         self, work: Work, said: Deferred, candidates: Sequence[Checked], vectors: Mapping[str, Vector | None]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final
 
 from elf.families.assistant.model import Role
 from elf.families.assistant.rules.third_person import third_person
-from elf.providers.local.extractor import Asked, extract_notes
+from elf.providers.local.extractor import Asked, ranked_notes, unkept
 
 MOST_CANDIDATES: Final = 5
+CAP_REACHED: Final = "CAP_REACHED"
+"""Of a turn, or of a message that is remembered, no more is kept at once."""
+DAILY_CAP: Final = "DAILY_CAP"
 LONG_CHARS: Final = 400
 """Of more than so many characters of a user's several things are taken, and of fewer one, unless it is sure."""
 SURE: Final = 0.8
@@ -40,7 +43,9 @@ class Said:
 class Candidate:
     """Something that a user said, as it may be kept; `quote` stands word for word in what was said.
 
-    `fault` says why it cannot be kept, whatever the rules for texts say: it is not what was asked for.
+    `fault` says why it cannot be kept, whatever the rules for texts say: it is not what was asked for, or more than is
+    kept at once. `part` is the number of the part of the turn that it is of: of each part, so much is kept. One that is
+    not counted was not written by an engine, or not looked at; `is_asked` tells whether it was to be remembered then.
     """
 
     text: str
@@ -50,17 +55,27 @@ class Candidate:
     quote: str
     actor_id: str | None
     fault: str | None = None
+    part: int = 0
+    is_counted: bool = True
+    is_asked: bool = False
 
     @property
     def weight(self) -> float:
         return self.importance * self.confidence
 
 
+NOTHING: Final = Candidate(
+    text="", category=None, importance=1, confidence=0.0, quote="", actor_id=None, is_counted=False
+)
+"""What a user says that is not kept, whose words are not needed to say why: with a fault."""
+SECRET: Final = "SECRET"
+
+
 @dataclass(frozen=True, slots=True)
 class Extracted:
     """The candidates of a turn in the order in which they were said, and how many statements no pattern fits.
 
-    `several` tells whether more than one may be taken.
+    Those that cannot be kept come last. `several` tells whether more than one may be taken.
     """
 
     candidates: Sequence[Candidate]
@@ -72,11 +87,36 @@ def extract(messages: Sequence[Said]) -> Extracted:
     """Return what users tell in messages. Takes time in proportion to their length."""
     users = [message for message in messages if message.role == "user"]
     wire = [{"role": message.role, "content": message.content} for message in users]
-    notes = extract_notes(wire, Asked(MOST_CANDIDATES, LONGEST_NOTE, ()))
-    found = [(_candidate(note, users), note) for note in notes]
-    candidates = [candidate for candidate, _ in found if candidate is not None]
+    notes, beyond = ranked_notes(wire, Asked(MOST_CANDIDATES, LONGEST_NOTE, ()))
+    candidates, left = _candidates(notes, users)
+    dropped, left_beyond = _candidates(beyond, users)
     several = tells_several(users, candidates)
-    return Extracted(candidates if several else best(candidates), len(found) - len(candidates), several)
+    taken = candidates if several else best(candidates)
+    dropped = [*(one for one in candidates if one not in taken), *dropped]
+    faulty = [replace(one, fault=CAP_REACHED, is_counted=False) for one in dropped]
+    faulty += [
+        replace(NOTHING, fault=one.reason.removeprefix("REJECT_"), is_asked=one.is_asked)
+        for one in unkept(wire, max_note_chars=LONGEST_NOTE)
+    ]
+    return Extracted([*taken, *faulty], left + left_beyond, several)
+
+
+def extract_each(messages: Sequence[Said]) -> Extracted:
+    """Return what each message of a user's tells, as a part of the turn."""
+    users = [message for message in messages if message.role == "user"]
+    found = [extract([message]) for message in users]
+    return Extracted(
+        [replace(one, part=part) for part, each in enumerate(found) for one in each.candidates],
+        sum(each.left for each in found),
+        several=True,
+    )
+
+
+def _candidates(notes: Sequence[dict[str, Any]], users: Sequence[Said]) -> tuple[list[Candidate], int]:
+    """Return notes as candidates, and how many fit no pattern."""
+    found = [_candidate(note, users) for note in notes]
+    candidates = [one for one in found if one is not None]
+    return candidates, len(found) - len(candidates)
 
 
 def _candidate(note: dict[str, Any], users: Sequence[Said]) -> Candidate | None:

@@ -20,6 +20,7 @@ from elf.families.assistant.rules.bands import Bands, Decision, Neighbour, decid
 from elf.families.assistant.rules.uniting import brought_up_to_date, united
 from elf.families.assistant.store.changes import Changes
 from elf.families.assistant.store.rows import memory_of
+from elf.families.assistant.turn.extraction import CAP_REACHED, DAILY_CAP
 
 DAILY_WRITES: Final = "turn_writes"
 
@@ -107,13 +108,14 @@ class Merging:
         sim = None if known is None else known.cosine
         if decision.outcome == "NONE":
             assert known is not None, "nothing new is what is known"
+            await self._changes.said_in(known.memory, new.thread_id, new.evidence)
             return Merged(result="NONE", category=new.category, memory_id=known.memory.memory_id, sim=sim)
         if decision.outcome == "ADD" and new.importance < self._rules.min_importance:
             return _rejected(new, "UNIMPORTANT")
         if not may_write:
-            return _rejected(new, "TURN_CAP")
+            return _rejected(new, CAP_REACHED)
         if not await self._spend():
-            return _rejected(new, "DAY_CAP")
+            return _rejected(new, DAILY_CAP)
         return await self._write(decision, new, vector)
 
     async def _write(self, decision: Decision, new: Memory, vector: Vector | None) -> Merged:
@@ -188,6 +190,7 @@ class Merging:
         made = await self._changes.recreate(
             known.memory, both, vector, sim=known.cosine, node=self._node, reason=self._engine
         )
+        await self._changes.move_sources(known.memory, made)
         return self._merged("RECREATE", made, known.cosine)
 
     def _merged(self, result: Result, made: Memory, sim: float | None, **more: Any) -> Merged:

@@ -44,25 +44,42 @@ The form of the answer:
 {{{{"facts": [{{{{"text": "...", "category": "...", "importance": 2, "confidence": 0.9, "quote": "..."}}}}]}}}}
 The messages, one a line:
 """
+_LAST: Final = "Take it from the last message alone: those before only help to understand it."
 _ONE: Final = "Write down one fact, the one that matters most."
 _SEVERAL: Final = f"Write down 1 to {MOST_CANDIDATES} facts, one item each, those that matter most."
 
 
 async def proposed(
-    messages: Sequence[Said], chat: Chat, *, categories: Sequence[str], several: bool
+    messages: Sequence[Said],
+    chat: Chat,
+    *,
+    categories: Sequence[str],
+    several: bool,
+    own: Sequence[Said] | None = None,
 ) -> Sequence[Candidate]:
-    """Return what a model takes of a turn, with what is wrong in it as its faults. Raises ProviderUnavailable."""
-    items = await chat.ask(facts_prompt(messages, categories, several=several), FACTS)
-    users = [message for message in messages if message.role == "user"]
+    """Return what a model takes of a turn, with what is wrong in it as its faults. Raises ProviderUnavailable.
+
+    It takes it of `own`, the last of the messages, where these are given; those before help to understand them.
+    """
+    own = messages if own is None else own
+    is_last_alone = len(own) < len(messages)
+    prompt = facts_prompt(messages, categories, several=several, is_last_alone=is_last_alone)
+    items = await chat.ask(prompt, FACTS)
+    users = [message for message in own if message.role == "user"]
     found = [_candidate(item, users, categories) for item in items[:MOST_CANDIDATES]]
     if several:
         return found
     return best([one for one in found if one.fault is None]) or found[:1]
 
 
-def facts_prompt(messages: Sequence[Said], categories: Sequence[str], *, several: bool) -> Prompt:
-    """Return the prompt that asks what messages tell of their user."""
-    task = _TASK.format(count=_SEVERAL if several else _ONE, categories=", ".join(categories))
+def facts_prompt(
+    messages: Sequence[Said], categories: Sequence[str], *, several: bool, is_last_alone: bool = False
+) -> Prompt:
+    """Return the prompt that asks what messages, or the last of them, tell of their user."""
+    count = _SEVERAL if several else _ONE
+    task = _TASK.format(
+        count=f"{_LAST} {count}" if is_last_alone else count, categories=", ".join(categories)
+    )
     return Prompt(
         system=SYSTEM, user=task + "".join(_shown(messages)), temperature=0.0,
         max_tokens=TOKENS_FOR_A_FACT * (MOST_CANDIDATES if several else 1),

@@ -35,7 +35,7 @@ class TurnRemembering:
         async def taken(connection: Connection, results: Results) -> None:
             await done(connection, [_written(one) for one in results])
 
-        await self._taking.take(request, caller, taken=taken)
+        await self._taking.take(request, caller, taken=taken, each=True)
 
 
 def _written(result: dict[str, Any]) -> Written:

@@ -24,8 +24,8 @@ from elf.families.assistant.kit import Kit
 from elf.families.assistant.memories.given import Given
 from elf.families.assistant.model import Place
 from elf.families.assistant.store.changes import Changes
-from elf.families.assistant.turn.deferred import turn_job
-from elf.families.assistant.turn.extraction import Said, extract
+from elf.families.assistant.turn.deferred import parts, turn_job
+from elf.families.assistant.turn.extraction import CAP_REACHED, Said, extract, extract_each
 from elf.families.assistant.turn.merging import Merged
 from elf.families.assistant.turn.writing import Turn, TurnWriting, checked
 
@@ -44,7 +44,10 @@ async def _told_nobody(connection: Connection, results: Results) -> None:
 
 
 class _Taking(NamedTuple):
-    """A turn that is taken in: where, what its request says, by whom it came, and who is told."""
+    """A turn that is taken in: where, what its request says, by whom it came, and who is told.
+
+    `each` tells whether each message of a user's is a part, of which so much is kept.
+    """
 
     request: t.TakeTurn
     place: Place
@@ -52,6 +55,7 @@ class _Taking(NamedTuple):
     messages: Sequence[Said]
     actor: str | None
     taken: Taken
+    each: bool
 
 
 class TurnTaking:
@@ -70,10 +74,13 @@ class TurnTaking:
         self._recent = RecentWords(kit)
         self._writing = TurnWriting(kit, node="hotpath", engine=kit.engine)
 
-    async def take(self, request: t.TakeTurn, caller: Caller, *, taken: Taken = _told_nobody) -> t.TurnTaken:
+    async def take(
+        self, request: t.TakeTurn, caller: Caller, *, taken: Taken = _told_nobody, each: bool = False
+    ) -> t.TurnTaken:
         """Take in a turn; the same one again has the same answer. Raises Conflict when it says something else.
 
-        `taken` is told what came of it, each time it is taken in.
+        `taken` is told what came of it, each time it is taken in. Where `each`, so much as of a turn is kept of each
+        message of a user's.
         """
         place = self._kit.access.place(request.tenant_id, request.user_id, caller)
         _check_acknowledgements(request)
@@ -85,7 +92,7 @@ class TurnTaking:
             Said(message.role, await self._given.quote(message.content), message.actor_id)
             for message in request.messages
         ]
-        taking = _Taking(request, place, digest, messages, actor_of(caller), taken)
+        taking = _Taking(request, place, digest, messages, actor_of(caller), taken, each)
         take = self._take_at_once if self._kit.chat is None else self._defer
         results, degraded = await take(taking)
         if results is None:
@@ -101,7 +108,8 @@ class TurnTaking:
 
     async def _take_at_once(self, taking: _Taking) -> tuple[Results | None, Sequence[str]]:
         """Write what rules take of a turn. None where somebody else takes it in at this moment, and what was away."""
-        extracted = await anyio.to_thread.run_sync(extract, taking.messages)
+        extracting = extract_each if taking.each else extract
+        extracted = await anyio.to_thread.run_sync(extracting, taking.messages)
         candidates = [checked(candidate) for candidate in extracted.candidates]
         texts = [one.text for one in candidates if one.text is not None]
         embedded = await self._embedder.embed_if_there(texts)
@@ -125,13 +133,18 @@ class TurnTaking:
     async def _defer(self, taking: _Taking) -> tuple[Results | None, Sequence[str]]:
         """Leave a turn in which the user says something to the model."""
         says_something = any(one.role == "user" and not is_blank(one.content) for one in taking.messages)
+        beyond = 0
+        if taking.each:
+            said = parts(taking.messages)
+            beyond = max(0, len(said) - self._kit.most_extractions)
 
         async def leave(changes: Changes) -> list[Merged]:
             if not says_something:
                 return []
-            changes.leave(turn_job(_turn(taking.request), taking.actor, taking.messages))
+            changes.leave(turn_job(_turn(taking.request), taking.actor, taking.messages, each=taking.each))
             self._writing.track(changes, "skipped", DEFERRED)
-            return [Merged(result=DEFERRED, category=None)]
+            unread = Merged(result="REJECTED", category=None, reason_code=CAP_REACHED)
+            return [Merged(result=DEFERRED, category=None), *[unread] * beyond]
 
         return await self._begin(taking, (), leave), []
 

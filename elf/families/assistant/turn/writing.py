@@ -91,6 +91,7 @@ class TurnWriting:
             self.rules, changes, judgement, node=self._node, engine=self._engine, is_last=is_last
         )
         merged: list[Merged] = []
+        writes: Counter[int] = Counter()
         for one in candidates:
             self.track(changes, "skipped" if one.text is None else "ok", one.told)
             if one.text is None:
@@ -99,8 +100,9 @@ class TurnWriting:
                 )
                 continue
             memory = memory_of_turn(changes.place, turn, one, changes.now)
-            may_write = sum(made.is_write for made in merged) < self._most_writes
+            may_write = writes[one.candidate.part] < self._most_writes
             made = await merging.merge(memory, vectors[one.text], may_write=may_write)
+            writes[one.candidate.part] += made.is_write
             merged += [made, *await self._proposed(changes, turn, memory, made, vectors[one.text])]
         return merged
 
@@ -118,7 +120,8 @@ class TurnWriting:
 
     def count(self, candidates: Sequence[Checked]) -> None:
         """Count how many candidates passed at first, once they are written."""
-        self._kit.passes.update(Counter((self._engine, _outcome(one)) for one in candidates))
+        counted = (one for one in candidates if one.candidate.is_counted)
+        self._kit.passes.update(Counter((self._engine, _outcome(one)) for one in counted))
 
     async def _proposed(
         self, changes: Changes, turn: Turn, memory: Memory, made: Merged, vector: Vector | None

@@ -57,7 +57,11 @@ class ExportedTree(_Piece, frozen=True, kw_only=True, tag="tree"):
 
 
 class ExportedConversation(_Piece, frozen=True, kw_only=True, tag="conversation"):
-    """A conversation; its entries follow, numbered up to `last_seq`."""
+    """A conversation; its entries follow, numbered up to `last_seq`.
+
+    `name_id` is the id that its name stood for at first, where conversations of the name were deleted: `generation` of
+    them.
+    """
 
     conversation_id: UUID
     title: str | None = None
@@ -72,6 +76,8 @@ class ExportedConversation(_Piece, frozen=True, kw_only=True, tag="conversation"
     last_message_preview: str | None = None
     created_at: Moment
     updated_at: Moment
+    name_id: UUID | None = None
+    generation: Annotated[int, Meta(ge=0, le=2**31 - 2)] = 0
 
     def __post_init__(self) -> None:
         if len(self.ancestors) != len(self.ancestor_ends):

@@ -1,4 +1,4 @@
-"""Erasing sessions: the names that users have for places in trees, whoever owns these."""
+"""Erasing what users call conversations: sessions, whoever owns their trees, and names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from elf.families.conversations.trees import again
 
 
 class SessionErasure:
-    """Removes sessions, `step` a transaction."""
+    """Removes sessions, `step` a transaction, and what is known of names."""
 
     def __init__(self, database: Database, queries: Queries, *, step: int) -> None:
         self._database = database
@@ -23,6 +23,12 @@ class SessionErasure:
         while gone := await self._erase_some(tenant_id, user):
             erased.update(sessions=gone)
         return erased
+
+    @again
+    async def erase_names(self, tenant_id: str, user: str | None) -> None:
+        """Forget which names were deleted: they stand for what they stood for at first."""
+        async with self._database.transaction() as connection:
+            await connection.execute(self._sql["erase_names"], tenant_id, user)
 
     @again
     async def _erase_some(self, tenant_id: str, user: str | None) -> int:

@@ -151,6 +151,7 @@ def _conversation(one: x.ExportedConversation, ids: EntryIds) -> Sequence[Any]:
         one.tenant_id, one.tree_id, one.conversation_id, one.title, one.titled_by, one.metadata,
         one.forked_at_conversation_id, None if at is None else ids(one.tree_id, at), one.ancestors, one.ancestor_ends,
         one.last_seq, one.last_entry_at, one.last_message_preview, one.created_at, one.updated_at,
+        one.name_id, one.generation,
     )  # fmt: skip
 
 

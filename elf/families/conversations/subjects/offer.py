@@ -78,6 +78,7 @@ class ConversationSubjects:
             return await self._blanking.of_client(tenant_id, subject.agent_id)
         gone = await self._sessions.erase(tenant_id, subject.user)
         gone.update(await self._trees.erase(tenant_id, owner=subject.user))
+        await self._sessions.erase_names(tenant_id, subject.user)
         if subject.user is not None:
             gone.update(await self._leaving.leave(tenant_id, subject.user))
             gone.update(await self._blanking.of_user(tenant_id, subject.user))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from elf.core.sentences import sentence_ends
+from elf.core.text_labels import is_label
 
 WRAPPED_CHARS: Final = 50
 """A shorter line was ended on purpose, and the next one is a passage of its own."""
@@ -67,6 +68,8 @@ class _Speakers:
         named = _SPEAKER.match(line)
         if named is None or _LABEL.match(line):
             return None, 0
+        if is_label(named["name"]):
+            return None, named.end()
         name = named["name"]
         if name in _ASSISTANTS:
             self.assistant = True

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from elf.core.sentences import sentence_ends
+from elf.core.text_labels import is_label
 
 USER: Final = "user"
 LONGEST_SENTENCE: Final = 500  # characters; what is longer is no plain statement
@@ -163,7 +164,7 @@ def _takes_over(name: str, speaker: str | None, people: Collection[str]) -> bool
     lowered = name.lower()
     if speaker is None:
         return lowered in _THE_USER or name in people
-    return lowered not in _LABELS
+    return lowered not in _LABELS and (not is_label(name) or _who(name) is None)
 
 
 def _who(name: str) -> str | None:

@@ -123,7 +123,9 @@ ReasonCode = Annotated[
     Field(
         description="Why, for programs; null when there is nothing to say. Rejections: REJECT_EMPTY, REJECT_CJK, "
         "REJECT_TOO_LONG, REJECT_INVALID_TYPE, REJECT_SCOPE_DENIED, REJECT_SECRET, REJECT_EVIDENCE_MISMATCH, "
-        "REJECT_MALFORMED. SIMILARITY_UNCHECKED: stored while the model was away, so duplicates were not looked for."
+        "REJECT_MALFORMED, CAP_REACHED (the request has its most notes), and of what was asked to be remembered "
+        "REJECT_QUESTION, REJECT_NO_ANTECEDENT (it says nothing without what was said before), REJECT_UNSURE, "
+        "REJECT_TOO_SHORT. SIMILARITY_UNCHECKED: stored while the model was away, so duplicates were not looked for."
     ),
 ]
 Reason = Annotated[str | None, Field(description="Why, for people; null when there is nothing to say.")]

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import ConfigDict, Field, JsonValue, WithJsonSchema, model_validator
 
-from elf.api.bodies import WHOLE, Identifier, Request, Response
+from elf.api.bodies import WHOLE, GivenIdentifier, Identifier, Request, Response
 from elf.config.model import NoteType
 from elf.core.blank_text import NOT_BLANK
 from elf.core.json_strings import MAX_STRING_CHARS
@@ -183,6 +183,12 @@ class ListRequest(Request):
     key_prefix: f.KeyPrefix | None = None
     updated_since: f.UpdatedSince | None = None
     updated_before: f.UpdatedBefore | None = None
+    thread: (
+        Annotated[
+            GivenIdentifier, Field(description="Only notes that were said in this conversation, by its name.")
+        ]
+        | None
+    ) = None
     limit: f.PageSize = 50
     cursor: f.CursorGiven | None = None
     detail: f.Detail = "full"

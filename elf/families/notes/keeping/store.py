@@ -25,6 +25,7 @@ from elf.families.notes.keeping.chunk_tokens import NOTE_CHUNK_TOKENS
 from elf.families.notes.keeping.space import NOTES
 from elf.families.notes.model import Context, Note
 from elf.families.notes.reading.note_filter import NoteFilter
+from elf.families.notes.reading.reference import thread_of
 from elf.families.notes.reading.shown import ShownNote
 from elf.families.notes.writing.decisions import DecisionLog
 from elf.families.notes.writing.resolver import Change, Incoming, Near
@@ -46,8 +47,8 @@ NEEDED_TO_READ = ("memory_notes", "memory_note_chunks", "note_chunk_embeddings")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListFilter:
-    """Which notes a page shows: the scopes to look in, who reads, a status, and optionally a type, how the key begins
-    and when they last changed.
+    """Which notes a page shows: the scopes to look in, who reads, a status, and optionally a type, how the key begins,
+    when they last changed and in which conversation they were said.
     """
 
     scopes: Sequence[str]
@@ -56,6 +57,7 @@ class ListFilter:
     type: str | None
     key_prefix: str | None
     updated: Period
+    thread: str | None = None
 
 
 @contextmanager
@@ -149,6 +151,32 @@ class NoteStore:
         row = await connection.fetchrow(self._sql["get_note"], note_id)
         return None if row is None else ShownNote.of(row)
 
+    async def threads(self, connection: Connection, note_id: UUID) -> Sequence[str]:
+        """Return the conversations in which a note was said, too."""
+        return await connection.fetchval(self._sql["threads_of_note"], note_id) or ()
+
+    async def add_sources(
+        self, connection: Connection, sources: Sequence[tuple[UUID, dict[str, Any]]], now: datetime
+    ) -> None:
+        """Keep that notes were said elsewhere, too: the references that notes of their own would have."""
+        if sources:
+            await connection.execute(
+                self._sql["add_note_sources"],
+                [note_id for note_id, _ in sources],
+                [thread_of(reference) for _, reference in sources],
+                [reference for _, reference in sources],
+                now,
+            )
+
+    async def drop_source(self, connection: Connection, note_id: UUID, thread: str) -> bool:
+        """Remove a source of a note that is locked; tell whether it was one beside that of its reference."""
+        return await connection.fetchval(self._sql["drop_note_source"], note_id, thread) is not None
+
+    async def take_source(self, connection: Connection, note_id: UUID) -> dict[str, Any] | None:
+        """Remove another source of a note that is locked, and return the reference; None where there is none."""
+        found: dict[str, Any] | None = await connection.fetchval(self._sql["take_note_source"], note_id)
+        return found
+
     async def page(
         self,
         connection: Connection,
@@ -169,7 +197,7 @@ class NoteStore:
             self._sql["list_notes"],
             tenant_id, project_id, list(filter.scopes), filter.reader_agent_id, filter.status, filter.type,
             start.moment, start.id, now, limit, MAX_PAGE_BYTES, filter.key_prefix, filter.updated.since,
-            filter.updated.before,
+            filter.updated.before, filter.thread,
         )  # fmt: skip
         return [ShownNote.of(row) for row in rows], bool(rows) and rows[-1]["has_next"]
 

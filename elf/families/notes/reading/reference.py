@@ -22,16 +22,20 @@ NAMES: Final[Mapping[str, str]] = {
 }  # fmt: skip
 """The fields that name something, and the kind of what they name."""
 MOMENT: Final = "ts"
+THREAD: Final = "thread"
+METADATA: Final = "metadata"
+"""The field that holds what whoever stored a note keeps with it."""
 
 
 class Source(NamedTuple):
     """Names as "kind:id", each once in the order of the reference, and the latest moment at which it was said, in UTC,
-    if one is told; and the words that it quotes.
+    if one is told; the words that it quotes; and the name of the conversation.
     """
 
     names: list[str]
     said_at: datetime | None
     quotes: Sequence[str] = ()
+    thread: str | None = None
 
     def at(self, changed_at: datetime) -> datetime:
         """Return when it was said; or when it last changed, where that is not known, or told to be later."""
@@ -49,7 +53,19 @@ def source_of(reference: Mapping[str, Any]) -> Source:
         names |= dict.fromkeys(_names(piece))
         if (moment := _moment(piece.get(MOMENT))) is not None:
             moments.append(moment)
-    return Source(list(names)[:MOST], max(moments, default=None), quotes)
+    return Source(list(names)[:MOST], max(moments, default=None), quotes, thread_of(reference) or None)
+
+
+def thread_of(reference: Mapping[str, Any]) -> str:
+    """Return the conversation in which a note was said, by the user's name for it; '' where none is told."""
+    thread = reference.get(THREAD)
+    return thread if isinstance(thread, str) else ""
+
+
+def metadata_of(reference: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what whoever stored a note keeps with it."""
+    metadata = reference.get(METADATA)
+    return metadata if isinstance(metadata, dict) else {}
 
 
 def _pieces(reference: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Final, TypeAlias
 from uuid import UUID
 
@@ -23,13 +24,28 @@ from elf.core.secrets import find_secret, redact, redact_json
 from elf.db.database import Connection
 from elf.families.notes.api.requests import AddEventRequest, AddEventResponse, EventMessage, WriteResult
 from elf.families.notes.writing.decisions import Attempt, Refused
-from elf.families.notes.writing.extraction import Candidate, NoteExtractor, read_candidate
+from elf.families.notes.writing.extraction import Candidate, Extracted, NoteExtractor, read_candidate
 from elf.families.notes.writing.resolver import Incoming, Outcome
 from elf.families.notes.writing.service import NotePolicy, NoteService, context_of
 from elf.families.notes.writing.write_rules import Rejection
+from elf.providers.local.extractor import SECRET, unkept
+from elf.providers.local.statements import UnkeptReason
 
 MAX_REASON_CHARS = 512
 NO_REASON = "the extractor gave no reason"
+MOST_CONTEXT: Final = 8
+MOST_CONTEXT_CHARS: Final = 16_384
+BEYOND: Final = Rejection("CAP_REACHED", "there are more notes than are kept at once")
+UNREAD: Final = Rejection("CAP_REACHED", "there are more messages than are read at once")
+UNKEPT: Final[Mapping[UnkeptReason, str]] = {
+    SECRET: "it holds a secret or personal data",
+    "REJECT_QUESTION": "it is a question",
+    "REJECT_NO_ANTECEDENT": "it says nothing without what was said before",
+    "REJECT_UNSURE": "it is not sure",
+    "REJECT_TOO_SHORT": "it is too short to state something",
+    "REJECT_TOO_LONG": "it is too long for a note",
+}
+"""Why what somebody asked to remember is not kept, for people."""
 
 log = structlog.get_logger()
 
@@ -48,16 +64,33 @@ Told: TypeAlias = Callable[[Connection, Sequence[WriteResult]], Awaitable[None]]
 NOWHERE: Final = Origin()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EachMessage:
+    """Has each message of a user's, with the answers to it, extracted by itself, so that the maximum is of one.
+
+    `most` is how many are, None: all. The extractor sees what was said before each as its context.
+    """
+
+    most: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class _Conversation:
-    """The messages as the client sent them, and as the extractor sees them, place by place."""
+    """The messages as the client sent them, and as the extractor sees them, place by place.
+
+    Notes may rest on those of `own`.
+    """
 
     sent: Sequence[EventMessage]
     seen: Sequence[dict[str, Any]]
     origin: Origin
+    own: range
 
     def fault(self, quotes: Sequence[Quote], bounds: EvidenceBounds) -> str | None:
         """Return why the quotes do not prove a note, or None when they do."""
+        of_others = {*range(len(self.sent))} - {*self.own}
+        if any(quote.message_index in of_others for quote in quotes):
+            return "a quote is of a message that the note is not taken from"
         return evidence_fault(quotes, [message.content for message in self.sent], bounds) or evidence_fault(
             quotes, [message["content"] for message in self.seen], bounds
         )
@@ -81,28 +114,52 @@ class _Conversation:
 
 
 class EventService:
-    """The use case behind add_event: one extraction, then evidence, gate and resolver for each proposed note."""
+    """The use case behind add_event: an extraction, then evidence, gate and resolver for each proposed note.
+
+    `by_rules` tells whether rules extract, and no language model.
+    """
 
     def __init__(
-        self, *, extractor: NoteExtractor, notes: NoteService, policy: NotePolicy, evidence: EvidenceBounds
+        self,
+        *,
+        extractor: NoteExtractor,
+        by_rules: bool = False,
+        notes: NoteService,
+        policy: NotePolicy,
+        evidence: EvidenceBounds,
     ) -> None:
         self._extractor = extractor
+        self._by_rules = by_rules
         self._notes = notes
         self._policy = policy
         self._evidence = evidence
 
     async def add_event(
-        self, request: AddEventRequest, *, origin: Origin = NOWHERE, told: Told | None = None
+        self,
+        request: AddEventRequest,
+        *,
+        origin: Origin = NOWHERE,
+        told: Told | None = None,
+        each: EachMessage | None = None,
     ) -> AddEventResponse:
         """Extract notes from messages and store those that pass, all in one transaction, with which `told` is told.
+
+        They are one event unless it is `each` message. Notes beyond the maximum are rejected, and told of.
 
         Raises ProviderUnavailable when the extractor is away or its answer unusable; then nothing is stored.
         """
         # Large texts take the detectors a while; other requests go on meanwhile.
         seen = await anyio.to_thread.run_sync(_redacted, request.messages)
-        talk = _Conversation(request.messages, seen, origin)
-        extracted = await self._extractor.extract(talk.seen)
-        attempts = await anyio.to_thread.run_sync(self._attempts, extracted, request, talk)
+        extracted: list[Any] = []
+        attempts: list[Attempt] = []
+        for number, own in enumerate(_events(request.messages, each)):
+            talk = _Conversation(request.messages, seen, origin, own)
+            if each is not None and each.most is not None and number >= each.most:
+                attempts.append(self._refused(UNREAD, request))
+                continue
+            found = await self._extractor.extract(seen[own.start : own.stop], self._context(seen, own))
+            extracted += found.notes
+            attempts += await anyio.to_thread.run_sync(self._attempts, found, request, talk)
 
         async def stored(connection: Connection, outcomes: Sequence[Outcome]) -> None:
             if told is not None:
@@ -120,10 +177,38 @@ class EventService:
         shown = await anyio.to_thread.run_sync(_presentable, extracted)
         return AddEventResponse(extracted=shown, results=results)
 
-    def _attempts(
-        self, extracted: Sequence[object], request: AddEventRequest, talk: _Conversation
-    ) -> list[Attempt]:
-        return [self._attempt(raw, request, talk) for raw in extracted]
+    def _context(self, seen: Sequence[dict[str, Any]], own: range) -> Sequence[dict[str, Any]]:
+        """Return the last of what was said before an event. Rules read each sentence by itself."""
+        if self._by_rules:
+            return ()
+        first, chars = own.start, 0
+        while first and own.start - first < MOST_CONTEXT:
+            chars += len(seen[first - 1]["content"])
+            if chars > MOST_CONTEXT_CHARS:
+                break
+            first -= 1
+        return seen[first : own.start]
+
+    def _attempts(self, found: Extracted, request: AddEventRequest, talk: _Conversation) -> list[Attempt]:
+        return [
+            *[self._attempt(raw, request, talk) for raw in found.notes],
+            *[self._refused(BEYOND, request, _type_of(raw)) for raw in found.dropped],
+            *[self._refused(rejection, request) for rejection in self._unkept(talk)],
+        ]
+
+    def _refused(self, rejection: Rejection, request: AddEventRequest, type: str = "") -> Refused:
+        scope = AGENT_PRIVATE if request.scope is None else request.scope
+        return self._policy.refused(rejection, type=type, scope=scope, key=None, text="")
+
+    def _unkept(self, talk: _Conversation) -> list[Rejection]:
+        """Return why what was to be remembered is not: a language model judges all but secrets itself."""
+        own = [talk.seen[place] for place in talk.own]
+        found = unkept(own, max_note_chars=self._policy.gate.max_note_chars)
+        return [
+            Rejection(one.reason, UNKEPT[one.reason])
+            for one in found
+            if self._by_rules or (one.is_asked and one.reason == SECRET)
+        ]
 
     def _attempt(self, raw: object, request: AddEventRequest, talk: _Conversation) -> Attempt:
         candidate = read_candidate(raw)
@@ -163,7 +248,23 @@ class EventService:
             confidence=candidate.confidence,
             ttl_days=candidate.ttl_days,
             source_ref=redact_json(source_ref) if self._policy.redact else source_ref,
+            is_said=True,
         )
+
+
+def _events(messages: Sequence[EventMessage], each: EachMessage | None) -> list[range]:
+    """Return the places of the messages of each event: one of a user's, with what comes before the first of them, and
+    with what is answered to each.
+    """
+    users = [place for place, one in enumerate(messages) if one.role == "user"]
+    if each is None or not users:
+        return [range(len(messages))]
+    return [range(first, end) for first, end in pairwise([0, *users[1:], len(messages)])]
+
+
+def _type_of(raw: object) -> str:
+    type = raw.get("type") if isinstance(raw, dict) else None
+    return type if isinstance(type, str) else ""
 
 
 def _redacted(messages: Iterable[EventMessage]) -> list[dict[str, Any]]:

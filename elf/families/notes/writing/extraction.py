@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -21,6 +21,8 @@ from elf.families.notes.writing.write_rules import Rejection
 from elf.providers.port import Chat, JsonAnswer, Prompt
 
 DEEPEST_ANSWER = 32
+MOST_DROPPED = 64
+"""So many notes beyond the maximum are told of, at most."""
 
 SYSTEM_PROMPT = """\
 You are a memory extraction engine for an agent memory system.
@@ -41,6 +43,11 @@ Constraints:
 - MAX_NOTE_CHARS = <MAX_NOTE_CHARS>
 Here are the messages as JSON:
 <MESSAGES_JSON>"""
+
+MESSAGES_BEGIN = "Here are the messages as JSON:"
+CONTEXT_RULE = (
+    '- Messages with "context": true only help to understand the others: extract and cite nothing from them.'
+)
 
 SCHEMA_SHOWN = """\
 {
@@ -124,6 +131,13 @@ class ExtractionLimits:
     scopes: Sequence[str]
 
 
+class Extracted(NamedTuple):
+    """The notes that an extractor proposes, as they came, and those that it proposes beyond the maximum."""
+
+    notes: Sequence[Any]
+    dropped: Sequence[Any]
+
+
 class NoteExtractor:
     """Asks a chat provider for the notes worth keeping of some messages."""
 
@@ -132,24 +146,32 @@ class NoteExtractor:
         self._limits = limits
         self._answer = JsonAnswer("memory_notes", notes_schema(limits.scopes), _read_notes)
 
-    async def extract(self, messages: Sequence[dict[str, Any]]) -> list[Any]:
-        """Return the proposed notes as they came, cut to the maximum.
+    async def extract(
+        self, messages: Sequence[dict[str, Any]], context: Sequence[dict[str, Any]] = ()
+    ) -> Extracted:
+        """Return what is proposed of messages; `context` is what was said before, of which nothing is.
 
         Raises ProviderUnavailable when the extractor does not answer or never answers with the JSON asked for.
         """
-        notes = await self._chat.ask(extraction_prompt(messages, self._limits), self._answer)
-        return notes[: self._limits.max_notes]
+        notes = await self._chat.ask(extraction_prompt(messages, self._limits, context), self._answer)
+        most = self._limits.max_notes
+        return Extracted(notes[:most], notes[most : most + MOST_DROPPED])
 
 
-def extraction_prompt(messages: Sequence[dict[str, Any]], limits: ExtractionLimits) -> Prompt:
+def extraction_prompt(
+    messages: Sequence[dict[str, Any]], limits: ExtractionLimits, context: Sequence[dict[str, Any]] = ()
+) -> Prompt:
     """Return the prompts of section 18. The messages go last, so that nothing in them is mistaken for a slot."""
+    messages = [*({**one, "context": True} for one in context), *messages]
     slots = {
         "<SCHEMA_JSON>": SCHEMA_SHOWN.replace("<SCOPES>", "|".join(limits.scopes)),
         "<MAX_NOTES>": str(limits.max_notes),
         "<MAX_NOTE_CHARS>": str(limits.max_note_chars),
         "<MESSAGES_JSON>": json.dumps(messages, ensure_ascii=False),
     }
-    user = USER_PROMPT
+    user = (
+        USER_PROMPT.replace(MESSAGES_BEGIN, f"{CONTEXT_RULE}\n{MESSAGES_BEGIN}") if context else USER_PROMPT
+    )
     for slot, value in slots.items():
         user = user.replace(slot, value)
     return Prompt(SYSTEM_PROMPT, user)

@@ -1,6 +1,7 @@
 """The rule-based extractor in place of a language model: it reads the extraction prompt as a model would.
 
 The limits and the messages are taken out of the prompt's text (specs/elf-notes.md, 18); the answer is always JSON.
+Notes beyond the maximum come last: they are not stored, but told of.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import msgspec
 
 from elf.config.packaged import EXTRACTOR_NAME
 from elf.providers.local.answers import LocalAnswer
-from elf.providers.local.extractor import Asked, extract_notes
+from elf.providers.local.extractor import Asked, ranked_notes
 from elf.providers.port import Prompt
 
 _MESSAGES_BEGIN: Final = "\nHere are the messages as JSON:\n"
@@ -23,6 +24,7 @@ _SCOPES: Final = re.compile(r'"scope_suggestion": "(?P<scopes>[^"]*)"')
 class _Said(msgspec.Struct):
     role: Literal["user", "assistant", "tool"]
     content: str
+    message_index: int | None = None
 
 
 _said: Final = msgspec.json.Decoder(list[_Said])
@@ -46,8 +48,16 @@ def _answer(prompt: Prompt) -> str:
     read = _read(prompt)
     assert read is not None, "asked for a prompt that it knows"
     asked, messages = read
-    said: list[dict[str, Any]] = [msgspec.structs.asdict(one) for one in _messages(messages)]
-    return msgspec.json.encode({"notes": extract_notes(said, asked)}).decode()
+    said: list[dict[str, Any]] = [
+        {
+            "role": one.role,
+            "content": one.content,
+            "message_index": place if one.message_index is None else one.message_index,
+        }
+        for place, one in enumerate(_messages(messages))
+    ]
+    kept, dropped = ranked_notes(said, asked)
+    return msgspec.json.encode({"notes": [*kept, *dropped]}).decode()
 
 
 def _messages(messages: str) -> list[_Said]:

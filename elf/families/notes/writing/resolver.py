@@ -31,7 +31,8 @@ SIMILARITY_UNCHECKED = "SIMILARITY_UNCHECKED"
 class Incoming:
     """A note that passed the gate. `pooled` is its unit vector, None when it has a key or none could be computed.
 
-    Without `merge_similar`, a note without a key is only ever the one with exactly the same text.
+    Without `merge_similar`, a note without a key is only ever the one with exactly the same text. One that `is_said` is
+    from a conversation: where it is known, the known note is said there, too, and stays as it is.
     """
 
     scope: str
@@ -43,6 +44,7 @@ class Incoming:
     ttl_days: float | None
     source_ref: dict[str, Any]
     merge_similar: bool = True
+    is_said: bool = False
     pooled: Vector | None = None
 
     @property
@@ -326,7 +328,9 @@ def comparing_with(stored: Note, incoming: Incoming) -> Slices[bool]:
         and stored.importance == as_real(incoming.importance)
         and stored.confidence == as_real(incoming.confidence)
         and stored.requested_ttl_days == incoming.ttl_days
-        and (yield from comparing_json(stored.source_ref, evidence_for(incoming, stored)))
+        and (
+            incoming.is_said or (yield from comparing_json(stored.source_ref, evidence_for(incoming, stored)))
+        )
     )
 
 

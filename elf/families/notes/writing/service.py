@@ -36,6 +36,7 @@ from elf.families.notes.api.requests import (
 )
 from elf.families.notes.keeping.store import ListFilter, NoteStore, meeting_writers
 from elf.families.notes.model import Context, Note, as_real
+from elf.families.notes.reading.reference import thread_of
 from elf.families.notes.reading.shown import ShownNote, ShownNotes
 from elf.families.notes.reading.visibility import check_readable, check_writable, not_found
 from elf.families.notes.writing.contention import place_of, places_of
@@ -195,6 +196,13 @@ class NoteService:
         """Do the same for the speaker of a context."""
         return await retrying(lambda: self._delete(note_id, context, readable))
 
+    async def forget_source(self, note_id: UUID, thread: str, context: Context, readable: Readable) -> None:
+        """Forget that a note was said in a conversation, and the note with its last source.
+
+        Raises NotFound where it was not said there.
+        """
+        await retrying(lambda: self._forget_source(note_id, thread, context, readable))
+
     # Adding
 
     def _attempts(self, request: AddNoteRequest) -> Slices[list[Attempt]]:
@@ -277,6 +285,8 @@ class NoteService:
                 decisions=decide(attempts, outcomes),
             )
             await self._store.write(connection, workspace.changes, actor=actor, log=log)
+            sources = _sources(incoming, outcomes, workspace.changes)
+            await self._store.add_sources(connection, sources, workspace.now)
             vectors = self._vectors_to_keep(workspace, incoming, embedded, outcomes)
             await self._store.write_chunks(
                 connection,
@@ -412,6 +422,22 @@ class NoteService:
         self._ring()
         return DeleteResponse(note_id=stored.note_id, op="DELETE")
 
+    async def _forget_source(self, note_id: UUID, thread: str, context: Context, readable: Readable) -> None:
+        async with self._database.transaction(competing_for=place_of(note_id)) as connection:
+            stored = await self._locked(connection, note_id, context, readable)
+            if await self._store.drop_source(connection, note_id, thread):
+                return
+            if stored.status == "deleted" or thread_of(stored.source_ref) != thread:
+                raise not_found(note_id)
+            now = self._clock.now()
+            other = await self._store.take_source(connection, note_id)
+            change = deletion(stored, now=now, reason="delete request")
+            if other is not None:
+                after = replace(stored, source_ref=other, updated_at=next_moment(stored, now))
+                change = Change(op="UPDATE", before=stored, after=after, reason="forgotten in a conversation")
+            await self._store.write(connection, [change], actor="delete")
+        self._ring()
+
     async def _locked(
         self, connection: Connection, note_id: UUID, context: Context, readable: Readable
     ) -> Note:
@@ -433,6 +459,7 @@ class NoteService:
             type=request.type,
             key_prefix=request.key_prefix,
             updated=Period(request.updated_since, request.updated_before),
+            thread=request.thread,
         )
 
     def _scopes_to_list(self, request: ListRequest) -> Sequence[str]:
@@ -443,6 +470,29 @@ class NoteService:
         if request.scope not in readable:
             raise ScopeDenied(f"the scope must be one of {', '.join(readable)}", fields=["$.scope"])
         return [request.scope]
+
+
+def _sources(
+    incoming: Sequence[Incoming], outcomes: Sequence[Outcome], changes: Sequence[Change]
+) -> list[tuple[UUID, dict[str, Any]]]:
+    """Return where else notes were said than their references tell: what was said, and known already, and what a note
+    rested on that was said once more.
+    """
+    said = [
+        (outcome.note_id, note.source_ref)
+        for note, outcome in zip(incoming, outcomes, strict=True)
+        if note.is_said and outcome.op == "NONE"
+    ]
+    written_over = {outcome.note_id for note, outcome in zip(incoming, outcomes, strict=True) if note.is_said}
+    before = [
+        (change.before.note_id, change.before.source_ref)
+        for change in changes
+        if change.op == "UPDATE"
+        and change.before is not None
+        and change.before.text == change.after.text
+        and change.before.note_id in written_over
+    ]
+    return [*said, *before]
 
 
 def context_of(request: InContext) -> Context:

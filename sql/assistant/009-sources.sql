@@ -1,0 +1,3 @@
+-- A memory that was said several times has several sources.
+
+\ir tables/sources.sql

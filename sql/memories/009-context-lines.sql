@@ -1,0 +1,3 @@
+-- What ELF itself told, by which it is known again.
+
+\ir tables/memory_context_lines.sql

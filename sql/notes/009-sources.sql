@@ -1,0 +1,3 @@
+-- A note that was said several times has several sources.
+
+\ir tables/note_sources.sql
