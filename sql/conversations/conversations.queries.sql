@@ -85,10 +85,19 @@ SET title = $3::text, titled_by = CASE WHEN $3::text IS NOT NULL THEN $5 END, up
 WHERE c.tenant_id = $1 AND c.conversation_id = $2;
 
 -- name: list_forks
--- The conversations of a tree: the root first.
+-- The conversations of a tree, the root first: all, or a page of $4 behind one of them ($3).
 SELECT c.conversation_id, c.forked_at_conversation_id, c.forked_at_entry_id, c.title, c.created_at
-FROM conversations AS c WHERE c.tenant_id = $1 AND c.tree_id = $2
-ORDER BY c.forked_at_conversation_id IS NOT NULL, c.created_at, c.conversation_id;
+FROM conversations AS c
+LEFT JOIN conversations AS a ON a.tenant_id = $1 AND a.tree_id = $2 AND a.conversation_id = $3
+WHERE c.tenant_id = $1 AND c.tree_id = $2
+  AND ($3::uuid IS NULL OR (c.forked_at_conversation_id IS NOT NULL, c.created_at, c.conversation_id)
+    > (a.forked_at_conversation_id IS NOT NULL, a.created_at, a.conversation_id))
+ORDER BY c.forked_at_conversation_id IS NOT NULL, c.created_at, c.conversation_id LIMIT $4;
+
+-- name: is_in_tree
+-- Whether a conversation ($3) is one of a tree.
+SELECT EXISTS (
+  SELECT FROM conversations AS c WHERE c.tenant_id = $1 AND c.tree_id = $2 AND c.conversation_id = $3);
 
 -- name: delete_tree
 -- Deletes a tree: nobody is a member of it any more, and nobody is to get it.

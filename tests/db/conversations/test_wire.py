@@ -108,10 +108,10 @@ async def test_forks_show_what_comes_before_them_and_their_own(ask: Wire, clock:
 async def test_an_append_to_an_unknown_id_begins_it_and_maybe_as_a_fork(ask: Wire) -> None:
     id, fork = str(uuid4()), str(uuid4())
     first = await ask.say(id, "x" * 50)
-    await ask.say(id, "B")
+    second = await ask.say(id, "B")
     assert (await ask(f"GET {ROOT}/{id}")).json()["title"] == "x" * 40
     body = {
-        "contentType": "history", "content": [{"text": "C"}], "forkedAtConversationId": id, "forkedAtEntryId": first,
+        "contentType": "history", "content": [{"text": "C"}], "forkedAtConversationId": id, "forkedAtEntryId": second,
     }  # fmt: skip
     assert (await ask(f"POST {ROOT}/{fork}/entries", body)).status_code == 201
     assert texts(await ask.entries(fork)) == ["x" * 50, "C"]
@@ -119,8 +119,9 @@ async def test_an_append_to_an_unknown_id_begins_it_and_maybe_as_a_fork(ask: Wir
     assert texts(await ask.entries(fork)) == ["x" * 50, "C", "C"]
     assert (await ask(f"GET {ROOT}/{fork}")).json()["forkedAtEntryId"] == first
     assert (await ask(f"POST {ROOT}/{id}/entries", body, user="bob")).status_code == 403
-    half = await ask(f"POST {ROOT}/{uuid4()}/entries", body | {"forkedAtEntryId": None})
+    half = await ask(f"POST {ROOT}/{uuid4()}/entries", body | {"forkedAtConversationId": None})
     assert (half.status_code, half.json()["code"]) == (400, "validation_error")
+    assert half.json()["details"]["violations"][0]["field"] == "forkedAtConversationId"
 
 
 async def test_memory_is_a_clients_and_synced_by_epochs(ask: Wire) -> None:
@@ -244,8 +245,8 @@ async def test_sharing_and_transfers_over_the_wire(ask: Wire) -> None:
         },
     )  # fmt: skip
     assert (await ask("GET /v1/ownership-transfers?role=recipient", user="bob")).json() == {
-        "data": [transfer]
-    }
+        "data": [transfer], "nextCursor": None, "afterCursor": None,
+    }  # fmt: skip
     assert (await ask(f"POST /v1/ownership-transfers/{transfer['id']}/accept", user="bob")).status_code == 204
     assert (await ask(f"GET {ROOT}/{id}")).json()["accessLevel"] == "manager"
     assert (await ask(f"DELETE {ROOT}/{id}/memberships/nobody")).status_code == 204

@@ -43,6 +43,10 @@ class ListConversations(f.Paged):
 class CreateConversation(Request):
     """How a conversation begins."""
 
+    id: UUID | None = Field(
+        default=None,
+        description="The id to create it under: a 409 if a conversation has it, deleted ones included.",
+    )
     title: f.Title | None = None
     metadata: f.Metadata = Field(default_factory=dict)
 
@@ -66,6 +70,12 @@ class ForkEntry(f.OneConversation):
     title: f.Title | None = None
 
 
+class ListForks(f.OneConversation, f.Paged):
+    """Of which conversation."""
+
+    limit: f.Limit = f.STANDARD.limit
+
+
 class Share(f.OneConversation):
     """With whom, and what they may do."""
 
@@ -83,6 +93,9 @@ class ListTransfers(Request):
     """Which of one's transfers."""
 
     role: Literal["all", "sender", "recipient"] = "all"
+    after: f.OpaqueAfter | None = None
+    afterCursor: f.OpaqueAfter | None = None
+    limit: f.Limit = f.STANDARD.limit
 
 
 class CreateTransfer(Request):
@@ -123,7 +136,7 @@ class Conversation(ConversationSummary):
     forkedAtConversationId: UUID | None = None
 
 
-class ConversationPage(Response):
+class ConversationPage(f.Page):
     """Conversations, changed last first. `nextCursor` is null at the end."""
 
     data: list[ConversationSummary]
@@ -144,6 +157,13 @@ class Forks(Response):
     """All conversations of a tree, the root first."""
 
     data: list[ForkSummary]
+
+
+class ForkPage(f.Page):
+    """Conversations of a tree, the root first. `nextCursor` is null at the end."""
+
+    data: list[ForkSummary]
+    nextCursor: UUID | None
 
 
 class Membership(Response):
@@ -172,10 +192,11 @@ class Transfer(Response):
     createdAt: datetime
 
 
-class Transfers(Response):
-    """The transfers in which one takes part."""
+class Transfers(f.Page):
+    """Transfers in which one takes part, oldest first. `nextCursor` is null at the end."""
 
     data: list[Transfer]
+    nextCursor: str | None
 
 
 def _operation(
@@ -207,6 +228,7 @@ CREATE: Final = _operation(
     "Begin a conversation",
     CreateConversation,
     Conversation,
+    Conflict,
     status=201,
 )
 GET: Final = _operation(
@@ -233,8 +255,8 @@ FORKS: Final = _operation(
     "list_forks",
     f"GET {ONE}/forks",
     "List the conversations of its tree",
-    f.OneConversation,
-    Forks,
+    ListForks,
+    ForkPage,
     Forbidden,
     NotFound,
 )

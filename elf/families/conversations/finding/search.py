@@ -22,7 +22,7 @@ from elf.families.conversations.finding.hits import MOST, Hit, Hits
 from elf.families.conversations.finding.reach import Reach
 from elf.families.conversations.model import FAMILY
 from elf.families.conversations.rules.highlights import Highlighter, beginning
-from elf.families.conversations.service import who_of
+from elf.families.conversations.service import after_of, who_of
 from elf.families.conversations.store import entry_of
 from elf.families.conversations.trees import Row
 from elf.search.stages import Stages
@@ -68,7 +68,8 @@ class ConversationSearch:
     async def found(self, reach: Reach, request: s.SearchConversations) -> a.SearchAnswer:
         """Answer a search within a reach. Raises InvalidRequest for a cursor of another search, and Unavailable."""
         listing = _listing(reach, request)
-        offset = 0 if request.after is None else _offset(request.after, listing)
+        after = after_of(request)
+        offset = 0 if after is None else _offset(after, listing)
         limit = min(request.limit, MOST - offset)
         stages = Stages(self._budget_s)
         try:
@@ -84,12 +85,12 @@ class ConversationSearch:
             raise Unavailable("the search could not be answered within its time") from error
         self._measures.search(family=FAMILY, stages=stages.timings, degraded=hits.degraded)
         found, is_cut = await self._found(reach.tenant_id, hits.page, request.includeEntry)
-        after = offset + (hits.page.index(found[-1][0]) + 1 if is_cut else len(hits.page))
-        has_more = (hits.has_more or is_cut) and after < MOST
+        end = offset + (hits.page.index(found[-1][0]) + 1 if is_cut else len(hits.page))
+        has_more = (hits.has_more or is_cut) and end < MOST
         highlighter = Highlighter(request.query, self._stems)
         return a.SearchAnswer(
             data=await in_slices(_telling(found, highlighter, with_entry=request.includeEntry)),
-            nextCursor=sealed(str(after), *listing) if has_more else None,
+            nextCursor=sealed(str(end), *listing) if has_more else None,
             degraded=list(hits.degraded) or msgspec.UNSET,
         )
 
