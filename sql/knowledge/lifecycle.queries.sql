@@ -49,8 +49,9 @@ WHERE e.tenant_id = $1 AND knowledge_reaches($2, e.butler, NULL, e.user_id, e.sh
 FOR NO KEY UPDATE;
 
 -- name: expire_episode
--- Ends the time of an episode.
-UPDATE knowledge_episodes AS e SET expires_at = $3 WHERE e.tenant_id = $1 AND e.id = $2;
+-- Ends the time of an episode, and takes it out of the batch that is consolidated now.
+UPDATE knowledge_episodes AS e SET expires_at = least(e.expires_at, $3), lease = NULL, leased_until = NULL
+WHERE e.tenant_id = $1 AND e.id = $2;
 
 -- name: mark_rule
 -- Writes what a mark made of a rule that is locked, and keeps the mark. Of harm, $12 are the newest reasons that stay with

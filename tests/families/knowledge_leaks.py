@@ -57,7 +57,8 @@ LEAKS: Final = Leaks(
         **dict.fromkeys(
             [
                 "delete_expired_episodes", "last_episode_too_many", "delete_consolidated_episodes", "pending_shards",
-                "next_batch", "lease_episodes", "hold_leased", "shown_facts", "shown_rules", "target_of_update",
+                "next_batch", "lease_episodes", "hold_leased", "renew_lease", "shown_facts", "shown_rules",
+                "target_of_update",
                 "confirm_shown", "end_consolidated", "fail_leased", "release_leased", "lock_rule_to_invert",
                 "invert_rule", "sweep_facts", "sweep_rules",
             ],
