@@ -32,6 +32,7 @@
 \ir conversations/007-discarded-jobs.sql
 \ir conversations/008-lanes.sql
 \ir conversations/009-indexed-content.sql
+\ir conversations/010-folded.sql
 \ir graph/001-tables.sql
 \ir graph/002-changes.sql
 \ir graph/003-lost.sql

@@ -115,7 +115,7 @@ UPDATE conversation_trees AS t SET deleted_at = NULL WHERE t.tenant_id = $1 AND 
 
 -- name: list_conversations
 -- A page of what a user ($2) is a member of, changed last first, behind a place ($4, $5): of each tree all conversations,
--- the roots, or the one that was changed last ($3). $6 is part of a title or of a text in the metadata, in lower case.
+-- the roots, or the one that was changed last ($3). $6 is part of a title or of a text in the metadata, in any case.
 SELECT c.*, t.owner_user_id, t.deleted_at, m.access_level
 FROM conversation_memberships AS m
 JOIN conversation_trees AS t ON t.tenant_id = m.tenant_id AND t.tree_id = m.tree_id AND t.deleted_at IS NULL
@@ -126,9 +126,9 @@ CROSS JOIN LATERAL (
   ORDER BY c.updated_at DESC, c.conversation_id DESC LIMIT CASE WHEN $3 = 'latest-fork' THEN 1 END
 ) AS c
 WHERE m.tenant_id = $1 AND m.user_id = $2 AND (c.updated_at, c.conversation_id) < ($4, $5)
-  AND ($6::text IS NULL OR strpos(lower(c.title), $6) > 0 OR EXISTS (
+  AND ($6::text IS NULL OR strpos(conversation_folded(c.title), conversation_folded($6)) > 0 OR EXISTS (
     SELECT FROM jsonb_path_query(c.metadata, '$.** ? (@.type() == "string")') AS v (text)
-    WHERE strpos(lower(v.text #>> '{}'), $6) > 0))
+    WHERE strpos(conversation_folded(v.text #>> '{}'), conversation_folded($6)) > 0))
 ORDER BY c.updated_at DESC, c.conversation_id DESC LIMIT $7;
 
 -- name: count_conversations

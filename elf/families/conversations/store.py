@@ -127,9 +127,15 @@ class ConversationStore:
                 if row is None or row["access_level"] is None:
                     raise RuleBroken("after is not a conversation of this listing", fields=["$.after"])
                 moment, behind_id = row["updated_at"], after
-            part = query.lower() if query else None
             rows = await connection.fetch(
-                self._sql["list_conversations"], who.tenant_id, who.user, mode, moment, behind_id, part, limit
+                self._sql["list_conversations"],
+                who.tenant_id,
+                who.user,
+                mode,
+                moment,
+                behind_id,
+                query or None,
+                limit,
             )
         return [conversation_of(row) for row in rows]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from datetime import datetime
 from typing import Any
+from urllib.parse import quote
 from uuid import UUID, uuid4
 
 import httpx
@@ -219,6 +220,24 @@ async def test_lists_of_conversations_by_mode_query_and_page(ask: Wire, clock: T
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("title", "parts"),
+    [
+        ("İstanbul", ["İstanbul", "istanbul", "ISTANBUL", "i\u0307st", "İS"]),
+        ("ΟΔΟΣ ΘΗΣΕΩΣ", ["ΟΔΟΣ", "οδος", "οδοσ", "θησεως", "ΘΗΣΕΩΣ", "ΕΩΣ", "ς θ"]),
+        ("Straße nach Ärger", ["STRAßE", "ÄRGER", "ärg"]),
+    ],
+)
+async def test_conversations_are_found_by_parts_of_names_in_any_case(
+    ask: Wire, title: str, parts: list[str]
+) -> None:
+    titled, described = await ask.new(title=title), await ask.new(metadata={"deep": [{"x": title}]})
+    await ask.new(title="Other")
+    for part in parts:
+        answer = await ask(f"GET {ROOT}?query={quote(part)}")
+        assert {one["id"] for one in answer.json()["data"]} == {titled, described}, part
+
+
 async def test_sharing_and_transfers_over_the_wire(ask: Wire) -> None:
     id = await ask.new(title="Trip")
     shared = await ask(f"POST {ROOT}/{id}/memberships", {"userId": "bob", "accessLevel": "reader"})
@@ -370,6 +389,14 @@ async def test_indexers_give_entries_the_texts_by_which_they_are_found(ask: Wire
     await ask(f"DELETE {ROOT}/{id}")
     assert await unindexed() == []
     assert (await index(text(entries[1]))).status_code == 404
+
+
+async def test_a_text_in_metadata_may_be_as_long_as_all_of_it(ask: Wire) -> None:
+    for length, status in ((16_385, 201), (65_528, 201), (65_529, 400), (70_000, 400)):
+        answer = await ask(f"POST {ROOT}", {"metadata": {"k": "x" * length}})
+        assert answer.status_code == status, length
+        if status == 400:
+            assert answer.json()["details"]["violations"][0]["field"] == "metadata"
 
 
 async def test_each_field_at_fault_is_named(ask: Wire) -> None:

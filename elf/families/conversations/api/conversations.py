@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from elf.api.bodies import Request, Response
+from elf.api.json_bounds import USUAL, JsonBounds
 from elf.api.operation import Operation
 from elf.core.errors import Conflict, Forbidden, NotFound, ServiceError
 from elf.families.conversations.api import fields as f
@@ -207,11 +208,12 @@ def _operation(
     response: type[BaseModel] | None,
     *errors: type[ServiceError],
     status: Literal[200, 201, 204] = 200,
+    json_bounds: JsonBounds = USUAL,
 ) -> Operation:
     method, path = call.split(" ")
     return Operation(
         name, method, path, summary, request, response, tag=TAG, errors=errors, text="any",  # type: ignore[arg-type]
-        status=status, needs_user=True, error_style=STYLE,
+        status=status, needs_user=True, error_style=STYLE, json_bounds=json_bounds,
     )  # fmt: skip
 
 
@@ -230,6 +232,7 @@ CREATE: Final = _operation(
     Conversation,
     Conflict,
     status=201,
+    json_bounds=f.metadata_of(f.STANDARD),
 )
 GET: Final = _operation(
     "get_conversation",

@@ -51,8 +51,9 @@ def _json_bytes(most: int) -> AfterValidator:
 
 
 def metadata_of(bounds: Bounds) -> JsonBounds:
-    """Return the bounds of metadata: a larger body may hold more values, as long as those of any other."""
-    return replace(USUAL, values=USUAL.values * bounds.body_bytes // STANDARD.body_bytes)
+    """Return the bounds of metadata: a larger body may hold more values. How long one may be, its own size decides."""
+    values = USUAL.values * bounds.body_bytes // STANDARD.body_bytes
+    return replace(USUAL, values=values, string_chars=bounds.body_bytes)
 
 
 def content_of(bounds: Bounds) -> JsonBounds:
