@@ -19,7 +19,10 @@ ENTITY: dict[str, Any] = {"canonical_name": "Ana Lima", "entity_type": "person"}
 LINK: dict[str, Any] = {
     "source_type": "fact", "source_id": ID, "target_type": "rule", "target_id": ID, "relation": "supports",
 }  # fmt: skip
-RESERVED = ("status", "forgotten", "needs_inversion", "harmful_reasons", "original_content", "merged_into")
+RESERVED = (
+    "status", "forgotten", "needs_inversion", "harmful_reasons", "harmful_reasons_dropped", "original_content",
+    "merged_into",
+)  # fmt: skip
 
 GOOD: dict[str, dict[str, Any]] = {
     "facts": FACT, "episodes": EPISODE, "rules": RULE, "entities": ENTITY, "links": LINK,

@@ -135,11 +135,24 @@ async def test_episode_grouping_and_prompt_construction(consolidating: Consolida
     await consolidating.episode("second")
     answer = await consolidating.run()
     assert answer.groups == {"cooking": 1, "travel": 2}
-    cooking, travel = model.shown
+    cooking, travel = sorted(model.shown, key=lambda known: len(known.episodes))
     assert [episode.content for episode in cooking.episodes] == ["about soup"]
     assert [episode.content for episode in travel.episodes] == ["first", "second"]
     assert [known.id for known in travel.facts] == [fact]
     assert [known.id for known in travel.rules] == [rule]
+
+
+async def test_agents_of_one_name_are_told_apart_by_their_tenants(consolidating: Consolidating) -> None:
+    await consolidating.episode("Bo")
+    await consolidating.episode("Cleo", tenant_id="other")
+    await consolidating.episode("bad", tenant_id="third")
+    consolidating.model.answer = lambda known: (
+        "no" if known.episodes[0].content == "bad" else a_fact_each(known)
+    )
+    answer = await consolidating.service.run_all(k.AllTenants(), AGENT)
+    assert answer.groups == {TENANT: {"travel": 1}, "other": {"travel": 1}, "third": {"travel": 1}}
+    assert (answer.butlers_processed, answer.groups_consolidated, answer.facts_created) == (3, 2, 2)
+    assert answer.errors[0] == "third: travel: no_json"
 
 
 async def test_what_is_known_is_shown_newest_first_as_far_as_there_is_room(

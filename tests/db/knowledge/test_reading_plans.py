@@ -275,5 +275,7 @@ async def test_rare_words_are_looked_up_by_their_index(seeded_dsn: str, of: m.Me
 
 async def test_names_that_are_alike_are_looked_up_by_their_index(seeded_dsn: str, kind: str) -> None:
     statement = knowledge_queries()["similar_entities"].replace("<trgm>", "public")
-    used = await _indexes(seeded_dsn, statement, ("acme", "Ana Lima", None, 0.3, 20, SEEN), kind)
+    used = await _indexes(
+        seeded_dsn, statement, ("acme", "Ana Lima", None, 0.3, 20, SEEN, "%Ana Lima%"), kind
+    )
     assert "idx_knowledge_entities_searched" in used

@@ -65,13 +65,22 @@ class Done:
 
 @dataclass(slots=True)
 class Total:
-    """What several batches came to."""
+    """What several batches came to: of one tenant, or `of_all`, whose agents may have the same names."""
 
-    groups: dict[str, int] = field(default_factory=dict)
+    of_all: bool = False
+    groups: dict[str, dict[str, int]] = field(default_factory=dict)
     groups_consolidated: int = 0
     episodes_processed: int = 0
     episodes_consolidated: int = 0
     outcome: Outcome = field(default_factory=Outcome)
+
+    def look_at(self, shards: Mapping[Shard, int]) -> None:
+        for shard, count in shards.items():
+            agents = self.groups.setdefault(shard.tenant_id, {})
+            agents[shard.butler] = agents.get(shard.butler, 0) + count
+
+    def name(self, shard: Shard) -> str:
+        return f"{shard.tenant_id}: {shard.butler}" if self.of_all else shard.butler
 
     def add(self, shard: Shard, done: Done) -> None:
         self.groups_consolidated += done.failed is None
@@ -79,30 +88,29 @@ class Total:
         for outcome in done.outcomes:
             self._add(shard, outcome)
         if done.failed is not None:
-            self.outcome.errors += [f"{shard.butler}: {done.failed.category}", *done.failed.errors]
+            self.outcome.errors += [f"{self.name(shard)}: {done.failed.category}", *done.failed.errors]
 
     def _add(self, shard: Shard, outcome: Outcome) -> None:
         self.outcome.facts_created += outcome.facts_created
         self.outcome.facts_updated += outcome.facts_updated
         self.outcome.rules_created += outcome.rules_created
         self.outcome.confirmations_made += outcome.confirmations_made
-        self.outcome.errors += [f"{shard.butler}: {error}" for error in outcome.errors]
+        self.outcome.errors += [f"{self.name(shard)}: {error}" for error in outcome.errors]
 
-    def answer(self, remaining: int) -> k.ConsolidationAnswer:
+    def counts(self, remaining: int) -> dict[str, Any]:
         outcome = self.outcome
-        return k.ConsolidationAnswer(
-            episodes_processed=self.episodes_processed,
-            butlers_processed=len(self.groups),
-            groups=self.groups,
-            groups_consolidated=self.groups_consolidated,
-            facts_created=outcome.facts_created,
-            facts_updated=outcome.facts_updated,
-            rules_created=outcome.rules_created,
-            confirmations_made=outcome.confirmations_made,
-            episodes_consolidated=self.episodes_consolidated,
-            errors=outcome.errors,
-            remaining=remaining,
-        )
+        return {
+            "episodes_processed": self.episodes_processed,
+            "butlers_processed": sum(map(len, self.groups.values())),
+            "groups_consolidated": self.groups_consolidated,
+            "facts_created": outcome.facts_created,
+            "facts_updated": outcome.facts_updated,
+            "rules_created": outcome.rules_created,
+            "confirmations_made": outcome.confirmations_made,
+            "episodes_consolidated": self.episodes_consolidated,
+            "errors": outcome.errors,
+            "remaining": remaining,
+        }
 
 
 class Consolidation:
@@ -117,23 +125,25 @@ class Consolidation:
 
     async def run(self, request: k.RunConsolidation, caller: Caller) -> k.ConsolidationAnswer:
         """Consolidate one batch of each shard of a tenant, but for those of other users."""
-        return await self._run(request.tenant_id, reach_of(request.tenant_id, caller))
+        total, left = await self._run(request.tenant_id, reach_of(request.tenant_id, caller))
+        return k.ConsolidationAnswer(groups=total.groups.get(request.tenant_id, {}), **total.counts(left))
 
-    async def run_all(self, request: k.AllTenants, caller: Caller) -> k.ConsolidationAnswer:
+    async def run_all(self, request: k.AllTenants, caller: Caller) -> k.TenantsConsolidationAnswer:
         """Consolidate one batch of each shard of a tenant, or of all."""
-        return await self._run(request.tenant_id, None)
+        total, left = await self._run(request.tenant_id, None)
+        return k.TenantsConsolidationAnswer(groups=total.groups, **total.counts(left))
 
-    async def _run(self, tenant_id: str | None, reach: Reach | None) -> k.ConsolidationAnswer:
-        total = Total()
+    async def _run(self, tenant_id: str | None, reach: Reach | None) -> tuple[Total, int]:
+        """Return what it came to, and how many episodes are left."""
+        total = Total(of_all=tenant_id is None)
         shards = await self._batches.shards(tenant_id, reach=reach)
-        for shard, count in shards.items():
-            total.groups[shard.butler] = total.groups.get(shard.butler, 0) + count
+        total.look_at(shards)
         if self._chat is None:
             total.episodes_processed += sum(shards.values())
         else:
             await self._one_each(list(shards), self._chat, total)
         left = await self._batches.shards(tenant_id, reach=reach)
-        return total.answer(sum(left.values()))
+        return total, sum(left.values())
 
     async def _one_each(self, shards: Sequence[Shard], chat: Chat, total: Total) -> None:
         """Consolidate a batch of each shard, several shards at once: while one waits for the model, another writes."""
@@ -156,7 +166,7 @@ class Consolidation:
         try:
             total.add(shard, await self._consolidate(batch, chat))
         except (Unavailable, LeaseLost) as error:
-            total.outcome.errors.append(f"{shard.butler}: {error.message}")
+            total.outcome.errors.append(f"{total.name(shard)}: {error.message}")
 
     async def drain(self, due: Due) -> None:
         """Consolidate a shard until nothing of it is left; for a chore.
