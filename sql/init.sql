@@ -38,6 +38,7 @@
 \ir conversations/009-indexed-content.sql
 \ir conversations/010-erasing.sql
 \ir conversations/011-names.sql
+\ir conversations/012-folded.sql
 \ir graph/001-tables.sql
 \ir graph/002-changes.sql
 \ir graph/003-lost.sql

@@ -24,6 +24,7 @@ class Cursor:
     id: UUID
 
 
+BEFORE_THE_OLDEST: Final = Cursor(datetime.min.replace(tzinfo=UTC), UUID(int=0))
 BEFORE_THE_NEWEST: Final = Cursor(datetime.max.replace(tzinfo=UTC), UUID(int=2**128 - 1))
 
 

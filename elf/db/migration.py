@@ -41,6 +41,8 @@ log = structlog.get_logger()
 async def apply(dsn: str, steps: Sequence[Step], *, vector_dim: int) -> None:
     """Apply the steps that the database has no record of, and make again what is lost; it takes its time.
 
+    A database without a vector gets columns for those of the given dimension.
+
     Raises StartupError when the database holds vectors of another dimension, has no pgvector, does not let this user
     create the schema, was given a step with another text, or has a newer one that this version cannot work with,
     DatabaseUnavailable when Postgres does not answer.
@@ -78,6 +80,8 @@ class _Migration:
     async def finish(self) -> None:
         """Apply what is due until nothing is."""
         with telling("schema_being_applied"):  # or waited for, while another process applies it
+            if await self._other_dimensions():
+                await self._change_dimension()
             while await self._due():
                 try:
                     await self._take_turn()
@@ -136,12 +140,56 @@ class _Migration:
         rows = await self._connection.fetch(self._sql["missing"], list(names))
         return [row["name"] for row in rows]
 
-    async def _refuse_other_dimension(self) -> None:
+    async def _change_dimension(self) -> None:
+        """Give empty columns the configured dimension; where one holds a vector, all stay as they are."""
+        async with self._connection.transaction(isolation="read_committed"):
+            await self._connection.execute("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0")
+            await self._connection.execute(self._sql["take_turn"], _LOCK_KEY, timeout=AS_LONG_AS_IT_TAKES_S)
+            columns = [
+                (row["table_name"], row["column_name"], row["dim"]) for row in await self._other_dimensions()
+            ]
+            for table, column, _ in columns:
+                await self._connection.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
+                if await self._connection.fetchval(
+                    f"SELECT EXISTS (SELECT FROM {table} WHERE {column} IS NOT NULL)"
+                ):
+                    return
+            for table, column, dim in columns:
+                await self._change_column(table, column, dim)
+            recorded = await self._recorded()
+            for step in self._steps:  # which makes the indexes again, where the dimension allows for them
+                if step.key in recorded and step.family in self._families_with_vectors:
+                    await self._connection.execute(
+                        step.script(vector_dim=self._vector_dim), timeout=AS_LONG_AS_IT_TAKES_S
+                    )
+        log.info("schema_dimension_changed", vector_dim=self._vector_dim)
+
+    async def _change_column(self, table: str, column: str, dim: int) -> None:
+        for row in await self._connection.fetch(self._sql["indexes_of_column"], table, column):
+            await self._connection.execute(f"DROP INDEX {row['name']}")
+        for row in await self._connection.fetch(self._sql["checks_of_length"], table, dim):
+            await self._connection.execute(
+                f"ALTER TABLE {table} DROP CONSTRAINT {row['name']},"
+                f" ADD CONSTRAINT {row['name']} CHECK (embedding_dim = {self._vector_dim})"
+            )
+        await self._connection.execute(
+            f"ALTER TABLE {table} ALTER COLUMN {column} TYPE vector({self._vector_dim})"
+            f" USING NULL::vector({self._vector_dim})"
+        )
+
+    @property
+    def _families_with_vectors(self) -> frozenset[str]:
+        return frozenset(step.family for step in self._steps if step.vector_columns)
+
+    async def _other_dimensions(self) -> Sequence[Mapping[str, Any]]:
         columns = {name for step in self._steps for name in step.vector_columns}
-        rows = await self._connection.fetch(
+        rows: Sequence[Mapping[str, Any]] = await self._connection.fetch(
             self._sql["other_dimensions"], list(created_by(self._steps)), self._vector_dim, list(columns)
         )
-        if rows:
+        return rows
+
+    async def _refuse_other_dimension(self) -> None:
+        if rows := await self._other_dimensions():
             raise StartupError(
                 f"the database holds vectors of {rows[0]['dim']} dimensions ({rows[0]['table_name']}), but"
                 f" storage.qdrant.vector_dim is {self._vector_dim}: use the model they were made with, or another"

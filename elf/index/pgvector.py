@@ -101,6 +101,9 @@ class PgvectorIndex:
                         if await self._is_incomplete(connection, script):
                             await connection.execute(script, timeout=AS_LONG_AS_IT_TAKES_S)
                 dim = await connection.fetchval(self._sql["dense_dimension"])
+                if dim != self._vector_dim and not await connection.fetchval(self._sql["has_points"]):
+                    await connection.execute(_named(_RESIZE.format(dim=self._vector_dim), self._space))
+                    dim = self._vector_dim
         if dim != self._vector_dim:
             raise IndexUnavailable(
                 f"the table index_points{self._space.suffix} holds vectors of {dim} numbers"
@@ -269,6 +272,11 @@ def statements(space: Space) -> Queries:
     find = loaded.pop("find")
     ways = {name: find.replace("<corpus>", loaded.pop(part)) for name, part in WAYS_TO_FIND.items()}
     return Queries(loaded | ways)
+
+
+_RESIZE: Final = """
+ALTER TABLE index_points<space> ALTER COLUMN dense TYPE vector({dim}) USING NULL::vector({dim})
+"""
 
 
 def _named(sql: str, space: Space) -> str:

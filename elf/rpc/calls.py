@@ -145,7 +145,7 @@ class Calls:
 
     async def _caller(self, headers: Headers, *, needs_user: bool) -> Caller:
         caller = await self._identify(headers)
-        bind_caller(caller)
+        bind_caller(caller, needs_user=needs_user)
         if needs_user:
             caller.require_user()
         return caller

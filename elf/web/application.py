@@ -92,12 +92,11 @@ class Application:
     async def _routed(self, exchange: Exchange) -> Response:
         failure: NotFound | MethodNotAllowed | None = None
         try:
-            exchange.route, exchange.values = self._routes.find(exchange.path, exchange.method)
+            exchange.route, exchange.values = self._routes.find(exchange.raw_path, exchange.method)
         except (NotFound, MethodNotAllowed) as error:
             failure = error
         else:
             self._open_audit(exchange, exchange.route)
-        _refuse_hidden_slashes(exchange)
         if refusal := self._visitors.refusal(exchange.scope):
             raise (Misdirected if refusal.cause == "host" else InvalidRequest)(refusal.message)
         if exchange.route is None:
@@ -118,7 +117,7 @@ class Application:
     async def _failed(self, exchange: Exchange, error: Exception) -> Response:
         policy = policy_of(self._policies, exchange.path)
         if isinstance(error, MethodNotAllowed) and policy is not None and policy.hides_methods:
-            error = NotFound(f"there is nothing at {exchange.path}")
+            error = NotFound(f"there is nothing at {exchange.raw_path}")
         failure = as_service_error(error)
         await exchange.audit.ended(failure)
         if reason := refusal_reason(failure):
@@ -129,13 +128,6 @@ class Application:
         operation = None if exchange.route is None else exchange.route.operation
         styled = (one.error_style for one in (operation, policy) if one is not None)
         return error_response(failure, style=next(filter(None, styled), None))
-
-
-def _refuse_hidden_slashes(exchange: Exchange) -> None:
-    # Routes are looked up in the decoded path, where what was meant as one part of it may have become two.
-    path = exchange.raw_path.partition(b"?")[0]
-    if b"%2f" in path.lower():
-        raise NotFound(f"there is nothing at {path.decode('ascii', 'replace')}")
 
 
 async def _page(answer: Answer, exchange: Exchange) -> Response:

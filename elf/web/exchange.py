@@ -69,9 +69,10 @@ class Exchange:
                     self._listener.cancel()
 
     @property
-    def raw_path(self) -> bytes:
-        """The path as it was sent, whose parts are those of `path`."""
-        return b"/" + _SITE.sub(b"", self.scope.get("raw_path", b"")).lstrip(b"/")
+    def raw_path(self) -> str:
+        """The path as it was sent, without the query: what is encoded in it is."""
+        sent = _SITE.sub(b"", self.scope.get("raw_path", b"")).partition(b"?")[0]
+        return "/" + sent.decode("latin-1").lstrip("/")
 
     async def body(self, most: int, budget: BodyBudget) -> bytes:
         """Return the body, which is held in `budget` until the request is answered.

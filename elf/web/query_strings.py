@@ -34,16 +34,16 @@ def query_values(query: bytes) -> dict[str, str]:
     return values
 
 
-def check_path(raw_path: bytes, template: str) -> None:
+def check_path(raw_path: str, template: str) -> None:
     """Raise InvalidRequest, naming the parameter, when a parameter of a path was sent as bytes that are no UTF-8.
 
     `template` is the path with its parameters in braces.
     """
-    for sent, part in zip(raw_path.split(b"/"), template.split("/"), strict=False):
+    for sent, part in zip(raw_path.split("/"), template.split("/"), strict=False):
         _decoded(sent, f"$.{part.strip('{}')}")
 
 
-def _decoded(sent: bytes, path: str) -> str:
+def _decoded(sent: bytes | str, path: str) -> str:
     try:
         return unquote_to_bytes(sent).decode()
     except UnicodeDecodeError:

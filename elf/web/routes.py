@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import unquote
 
 from elf.core.errors import InvalidRequest, NotFound
 
@@ -63,11 +64,13 @@ class Routes:
         place.routes.append(route)
 
     def find(self, path: str, method: str) -> tuple[Route, dict[str, str]]:
-        """Return the route of a request and the values of the parameters of its path.
+        """Return the route of a request and the values of the parameters of its path, which is as it was sent.
+
+        A slash that was sent encoded is a part of a value.
 
         Raises NotFound for a path that leads nowhere, MethodNotAllowed for one that does not with this method.
         """
-        parts = _parts(path)
+        parts = [unquote(part) for part in _parts(path)]
         allowed: set[str] = set()
         for route in _found(self._root, parts, 0):
             if method in route.methods:

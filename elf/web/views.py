@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from werkzeug.datastructures import Headers, MIMEAccept
 from werkzeug.http import parse_accept_header
 
-from elf.api.caller import ANONYMOUS, Caller
+from elf.api.caller import ANONYMOUS, DEFAULT_TENANT, Caller
 from elf.api.operation import WATCHED_BY, Events, Handler, Operation, Outcome, Stream, Watchable
 from elf.api.path_policy import PathPolicy
 from elf.core.body_budget import BodyBudget
@@ -88,7 +88,8 @@ class View:
             parsed = await _parsed(self._operation, body, values, caller)
         except InvalidRequest as error:
             raise _missing(self._operation, self._policy, values, error) or error from None
-        structlog.contextvars.bind_contextvars(tenant=getattr(parsed, "tenant_id", None))
+        if (tenant := getattr(parsed, "tenant_id", None)) is not None:
+            structlog.contextvars.bind_contextvars(tenant=tenant)
         exchange.audit.request = parsed
         await exchange.audit.begin()
         outcome = await self._handle(parsed, caller)
@@ -99,7 +100,7 @@ class View:
 async def caller_of(operation: Operation, identify: Identify, headers: Headers) -> Caller:
     """Return who asks for an operation, by the headers of the request. Raises what refuses one who may not."""
     caller = ANONYMOUS if operation.is_open else await identify(headers)
-    bind_caller(caller)
+    bind_caller(caller, needs_user=operation.needs_user)
     if operation.needs_user:
         caller.require_user()
     if operation.role is not None:
@@ -107,10 +108,14 @@ async def caller_of(operation: Operation, identify: Identify, headers: Headers) 
     return replace(caller, needed=caller.needed - {"tenant_id"}) if operation.spans_tenants else caller
 
 
-def bind_caller(caller: Caller) -> None:
-    """Have the log tell who does what is done from here on."""
+def bind_caller(caller: Caller, *, needs_user: bool) -> None:
+    """Have the log tell who does what is done from here on, and for which tenant.
+
+    What is done for a user who is bound to no tenant is of the default one. Other requests may name theirs.
+    """
     known = {name: value for name in ("user", "client") if (value := getattr(caller, name)) is not None}
-    structlog.contextvars.bind_contextvars(**known)
+    tenant = caller.bound.get("tenant_id", DEFAULT_TENANT if needs_user else None)
+    structlog.contextvars.bind_contextvars(tenant=tenant, **known)
 
 
 def _missing(

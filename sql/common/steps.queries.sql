@@ -18,6 +18,21 @@ WHERE a.attrelid IN (SELECT to_regclass(name) FROM unnest($1::text[]) AS name)
   AND a.atttypid = to_regtype('vector') AND a.attname = ANY ($3::text[]) AND a.atttypmod <> $2
 ORDER BY 1, 2;
 
+-- name: indexes_of_column
+-- The indexes by nearness of a column with vectors.
+SELECT i.indexrelid::regclass::text AS name
+FROM pg_index AS i
+JOIN pg_class AS c ON c.oid = i.indexrelid
+JOIN pg_am AS m ON m.oid = c.relam AND m.amname IN ('hnsw', 'ivfflat')
+JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey) AND a.attname = $2
+WHERE i.indrelid = to_regclass($1);
+
+-- name: checks_of_length
+-- The constraints of a table that bind the length of its vectors ($2).
+SELECT quote_ident(k.conname) AS name FROM pg_constraint AS k
+WHERE k.conrelid = to_regclass($1) AND k.contype = 'c'
+  AND pg_get_constraintdef(k.oid) = format('CHECK ((embedding_dim = %s))', $2::int);
+
 -- name: take_turn
 -- Wait until no other process applies steps, and keep them waiting until the transaction ends.
 SELECT pg_advisory_xact_lock($1);

@@ -85,10 +85,19 @@ SET title = $3::text, titled_by = CASE WHEN $3::text IS NOT NULL THEN $5 END, up
 WHERE c.tenant_id = $1 AND c.conversation_id = $2;
 
 -- name: list_forks
--- The conversations of a tree: the root first.
+-- The conversations of a tree, the root first: all, or a page of $4 behind one of them ($3).
 SELECT c.conversation_id, c.forked_at_conversation_id, c.forked_at_entry_id, c.title, c.created_at
-FROM conversations AS c WHERE c.tenant_id = $1 AND c.tree_id = $2
-ORDER BY c.forked_at_conversation_id IS NOT NULL, c.created_at, c.conversation_id;
+FROM conversations AS c
+LEFT JOIN conversations AS a ON a.tenant_id = $1 AND a.tree_id = $2 AND a.conversation_id = $3
+WHERE c.tenant_id = $1 AND c.tree_id = $2
+  AND ($3::uuid IS NULL OR (c.forked_at_conversation_id IS NOT NULL, c.created_at, c.conversation_id)
+    > (a.forked_at_conversation_id IS NOT NULL, a.created_at, a.conversation_id))
+ORDER BY c.forked_at_conversation_id IS NOT NULL, c.created_at, c.conversation_id LIMIT $4;
+
+-- name: is_in_tree
+-- Whether a conversation ($3) is one of a tree.
+SELECT EXISTS (
+  SELECT FROM conversations AS c WHERE c.tenant_id = $1 AND c.tree_id = $2 AND c.conversation_id = $3);
 
 -- name: named_conversation
 -- The id that a name stands for now, by the one that it stood for at first; none where that is still the one.
@@ -135,7 +144,7 @@ UPDATE conversation_trees AS t SET deleted_at = NULL WHERE t.tenant_id = $1 AND 
 
 -- name: list_conversations
 -- A page of what a user ($2) is a member of, changed last first, behind a place ($4, $5): of each tree all conversations,
--- the roots, or the one that was changed last ($3). $6 is part of a title or of a text in the metadata, in lower case.
+-- the roots, or the one that was changed last ($3). $6 is part of a title or of a text in the metadata, in any case.
 SELECT c.*, t.owner_user_id, t.deleted_at, m.access_level
 FROM conversation_memberships AS m
 JOIN conversation_trees AS t ON t.tenant_id = m.tenant_id AND t.tree_id = m.tree_id AND t.deleted_at IS NULL
@@ -146,9 +155,9 @@ CROSS JOIN LATERAL (
   ORDER BY c.updated_at DESC, c.conversation_id DESC LIMIT CASE WHEN $3 = 'latest-fork' THEN 1 END
 ) AS c
 WHERE m.tenant_id = $1 AND m.user_id = $2 AND (c.updated_at, c.conversation_id) < ($4, $5)
-  AND ($6::text IS NULL OR strpos(lower(c.title), $6) > 0 OR EXISTS (
+  AND ($6::text IS NULL OR strpos(conversation_folded(c.title), conversation_folded($6)) > 0 OR EXISTS (
     SELECT FROM jsonb_path_query(c.metadata, '$.** ? (@.type() == "string")') AS v (text)
-    WHERE strpos(lower(v.text #>> '{}'), $6) > 0))
+    WHERE strpos(conversation_folded(v.text #>> '{}'), conversation_folded($6)) > 0))
 ORDER BY c.updated_at DESC, c.conversation_id DESC LIMIT $7;
 
 -- name: count_conversations

@@ -45,27 +45,34 @@ SELECT x.entry_id, x.conversation_id, x.seq, x.role, x.said_at, x.changed_at, le
 FROM conversation_texts AS x WHERE x.tenant_id = $1 AND x.entry_id = ANY ($2::uuid[]);
 
 -- name: find_waiting
--- The last $6 texts that are on their way into the index and have any of the words $5, newest first; `share` is that of
--- the words they have. What was said before $7, or at $8 or later, is left out, where these are given.
-WITH asked AS MATERIALIZED (SELECT conversation_query($5, '|') AS any_word)
+-- The best $6 texts that the index does not have and that have any of the words $5: those with the greatest share of the
+-- words, then the newest. They are on their way there, or their jobs were given up. What was said before $7, or at $8 or
+-- later, is left out, where these are given.
+WITH asked AS MATERIALIZED (
+  SELECT conversation_query($5, '|') AS any_word
+), words AS MATERIALIZED (
+  SELECT conversation_query(ARRAY[w.word], '|') AS word FROM unnest($5::text[]) AS w (word)
+), best AS MATERIALIZED (
+  SELECT x.entry_id, x.said_at, share.of_words
+  FROM asked AS a
+  JOIN conversation_texts AS x ON x.tenant_id = $1 AND x.words @@ a.any_word
+  JOIN conversation_trees AS t ON t.tenant_id = x.tenant_id AND t.tree_id = x.tree_id
+  CROSS JOIN LATERAL (SELECT avg((x.words @@ w.word)::int)::float8 AS of_words FROM words AS w) AS share
+  WHERE ($7::timestamptz IS NULL OR x.said_at >= $7) AND ($8::timestamptz IS NULL OR x.said_at < $8)
+    AND (t.deleted_at IS NULL OR $4 AND t.deleted_at > '-infinity') AND ($3::text IS NULL OR t.owner_user_id = $3)
+    AND ($2::text IS NULL OR EXISTS (
+      SELECT FROM conversation_memberships AS m
+      WHERE m.tenant_id = $1 AND m.tree_id = x.tree_id AND m.user_id = $2))
+    AND EXISTS (
+      SELECT FROM conversations_indexing_outbox AS o
+      WHERE o.subject_id = x.entry_id AND o.status <> 'DONE')
+  ORDER BY share.of_words DESC, x.said_at DESC, x.entry_id DESC LIMIT $6
+)
 SELECT
   x.entry_id, x.conversation_id, x.seq, x.role, x.said_at, x.changed_at, length(x.text) AS chars,
-  left(x.text, 1000) AS text, share.of_words AS share
-FROM asked AS a
-JOIN conversation_texts AS x ON x.tenant_id = $1 AND x.words @@ a.any_word
-JOIN conversation_trees AS t ON t.tenant_id = x.tenant_id AND t.tree_id = x.tree_id
-CROSS JOIN LATERAL (
-  SELECT avg((x.words @@ conversation_query(ARRAY[w.word], '|'))::int)::float8 AS of_words
-  FROM unnest($5::text[]) AS w (word)) AS share
-WHERE ($7::timestamptz IS NULL OR x.said_at >= $7) AND ($8::timestamptz IS NULL OR x.said_at < $8)
-  AND (t.deleted_at IS NULL OR $4 AND t.deleted_at > '-infinity') AND ($3::text IS NULL OR t.owner_user_id = $3)
-  AND ($2::text IS NULL OR EXISTS (
-    SELECT FROM conversation_memberships AS m
-    WHERE m.tenant_id = $1 AND m.tree_id = x.tree_id AND m.user_id = $2))
-  AND EXISTS (
-    SELECT FROM conversations_indexing_outbox AS o
-    WHERE o.subject_id = x.entry_id AND o.status IN ('PENDING', 'FAILED'))
-ORDER BY x.said_at DESC, x.entry_id DESC LIMIT $6;
+  left(x.text, 1000) AS text, b.of_words AS share
+FROM best AS b JOIN conversation_texts AS x ON x.entry_id = b.entry_id AND x.tenant_id = $1
+ORDER BY b.of_words DESC, b.said_at DESC, b.entry_id DESC;
 
 -- name: find_by_words
 -- The best texts of a user's trees that have the words $3, all of them (&) or any (|), as $4 says; of each conversation
@@ -100,13 +107,12 @@ SELECT b.entry_id, b.conversation_id, b.said_at, b.score FROM best AS b
 ORDER BY b.score DESC, b.said_at DESC, b.entry_id DESC OFFSET $6 LIMIT $7;
 
 -- name: read_found
--- Entries that were found, in the order of their ids, each with the title of its conversation and the beginning of its
--- text. Their contents only where $3 says so, and then no more entries than have 16 Mi characters of it, but the first one;
+-- Entries that were found, in the order of their ids, each with the title of its conversation. Their contents only where $3 says so, and then no more entries than have 16 Mi characters of it, but the first one;
 -- `found` is how many there are.
 WITH found AS (
   SELECT
     e.conversation_id, e.entry_id, e.user_id, e.client_id, e.channel, e.epoch, e.content_type, e.content, e.created_at,
-    c.title, left(x.text, 20000) AS text, f.place,
+    c.title, f.place,
     sum(CASE WHEN $3 THEN pg_column_size(e.content) ELSE 0 END) OVER (ORDER BY f.place) AS stored_bytes
   FROM unnest($2::uuid[]) WITH ORDINALITY AS f (entry_id, place)
   JOIN conversation_entries AS e ON e.tenant_id = $1 AND e.entry_id = f.entry_id
@@ -119,6 +125,10 @@ WITH found AS (
 )
 SELECT
   s.conversation_id, s.entry_id, s.user_id, s.client_id, s.channel, s.epoch, s.content_type,
-  CASE WHEN $3 THEN s.content END AS content, s.created_at, s.title, s.text, s.found
+  CASE WHEN $3 THEN s.content END AS content, s.created_at, s.title, s.found
 FROM sized AS s
 WHERE s.chars <= 16777216 OR s.number = 1 ORDER BY s.place;
+
+-- name: read_texts
+-- The whole texts by which some entries are found.
+SELECT x.entry_id, x.text FROM conversation_texts AS x WHERE x.tenant_id = $1 AND x.entry_id = ANY ($2::uuid[]);

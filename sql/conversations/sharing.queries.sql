@@ -39,12 +39,18 @@ SELECT x.*, c.title FROM conversation_transfers AS x
 JOIN conversations AS c ON c.tenant_id = x.tenant_id AND c.conversation_id = x.conversation_id
 WHERE x.tenant_id = $1 AND x.transfer_id = $2 AND $3 IN (x.from_user_id, x.to_user_id);
 
+-- name: transfer_exists
+-- Whether there is a transfer, whoever takes part in it.
+SELECT EXISTS (SELECT FROM conversation_transfers AS x WHERE x.tenant_id = $1 AND x.transfer_id = $2);
+
 -- name: list_transfers
--- The transfers in which a user takes part: as who gives ($3), or as who is to get ($4).
+-- A page of the transfers in which a user takes part, oldest first: as who gives ($3), or as who is to get ($4), behind a
+-- moment and an id.
 SELECT x.*, c.title FROM conversation_transfers AS x
 JOIN conversations AS c ON c.tenant_id = x.tenant_id AND c.conversation_id = x.conversation_id
 WHERE x.tenant_id = $1 AND ($3 AND x.from_user_id = $2 OR $4 AND x.to_user_id = $2)
-ORDER BY x.created_at, x.transfer_id;
+  AND (x.created_at, x.transfer_id) > ($5, $6)
+ORDER BY x.created_at, x.transfer_id LIMIT $7;
 
 -- name: delete_transfer
 -- Ends a transfer.

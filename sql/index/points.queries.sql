@@ -173,6 +173,10 @@ SELECT (SELECT count(*) FROM index_points<space>) - (SELECT count(*) FROM index_
 -- How many of these tables and indexes are not there.
 SELECT count(*) FROM unnest($1::text[]) AS t WHERE to_regclass(t) IS NULL;
 
+-- name: has_points
+-- Whether there is a point.
+SELECT EXISTS (SELECT FROM index_points<space>);
+
 -- name: dense_dimension
 -- The length of the vectors that the points have room for.
 SELECT a.atttypmod FROM pg_attribute AS a WHERE a.attrelid = to_regclass('index_points<space>') AND a.attname = 'dense';

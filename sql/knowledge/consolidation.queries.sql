@@ -30,9 +30,15 @@ ORDER BY e.created_at, e.id LIMIT $5;
 UPDATE knowledge_episodes AS e SET lease = $2, leased_until = $3 WHERE e.tenant_id = $1 AND e.id = ANY ($4::uuid[]);
 
 -- name: hold_leased
--- Which of the episodes of a lease are still those of it, locked.
+-- Which of some episodes ($3) of a lease are still those of it, locked.
 SELECT e.id FROM knowledge_episodes AS e
-WHERE e.tenant_id = $1 AND e.lease = $2 AND e.consolidation_status = 'pending' ORDER BY e.id FOR UPDATE OF e;
+WHERE e.tenant_id = $1 AND e.lease = $2 AND e.id = ANY ($3::uuid[]) AND e.consolidation_status = 'pending'
+ORDER BY e.id FOR UPDATE OF e;
+
+-- name: renew_lease
+-- Leases what is left of a lease for longer; tells of which episodes that is.
+UPDATE knowledge_episodes AS e SET leased_until = $3
+WHERE e.tenant_id = $1 AND e.lease = $2 AND e.consolidation_status = 'pending' RETURNING e.id;
 
 -- name: shown_facts
 -- The newest active facts that a shard ($2 the agent, $3 the user or null) is shown: what is global or the agent's, and
@@ -84,13 +90,13 @@ SET consolidated = true, consolidation_status = 'consolidated', last_error = NUL
 WHERE e.tenant_id = $1 AND e.id = ANY ($2::uuid[]);
 
 -- name: fail_leased
--- Puts the episodes of a lease off after a failure, or gives up those that failed $5 times; tells which, and how.
+-- Puts an episode ($7) of a lease off after a failure, or gives it up when it failed $5 times; tells how.
 UPDATE knowledge_episodes AS e
 SET retry_count = e.retry_count + 1, last_error = $3, lease = NULL, leased_until = NULL,
   available_at = $4::timestamptz + least(
     $6::double precision * 2 ^ least(e.retry_count, 30), 21600) * interval '1 second',
   consolidation_status = CASE WHEN e.retry_count + 1 >= $5 THEN 'dead_letter' ELSE 'pending' END
-WHERE e.tenant_id = $1 AND e.lease = $2 AND e.consolidation_status = 'pending'
+WHERE e.tenant_id = $1 AND e.lease = $2 AND e.id = $7 AND e.consolidation_status = 'pending'
 RETURNING e.id, e.retry_count, e.consolidation_status;
 
 -- name: release_leased

@@ -79,13 +79,15 @@ SELECT quote_ident(n.nspname) FROM pg_extension AS x JOIN pg_namespace AS n ON n
 WHERE x.extname = 'pg_trgm';
 
 -- name: similar_entities
--- Entities that have a name most similar to one ($2), at least $4; <trgm> is the schema of pg_trgm. The share of the
+-- Entities that have a name most similar to one ($2), at least $4, and neither that name nor a part like it ($7): these
+-- are found by their names. <trgm> is the schema of pg_trgm. The share of the
 -- three-letter groups in common is told by similarity(); the index gives those that have enough of them somewhere.
 SELECT e.id, e.canonical_name, e.entity_type, e.aliases, s.likeness
 FROM knowledge_entities AS e CROSS JOIN LATERAL (
   SELECT max(<trgm>.similarity(n.name, lower($2))) AS likeness FROM unnest(e.names) AS n (name)
 ) AS s
 WHERE e.tenant_id = $1 AND e.searched OPERATOR(<trgm>.%>) lower($2) AND s.likeness >= $4
+  AND NOT (e.names @> ARRAY[lower($2::text)] OR e.searched LIKE lower($7))
   AND ($3::text IS NULL OR e.entity_type = $3) AND NOT e.metadata ? 'merged_into'
   AND (($6::text[])[2] IS NULL OR e.user_id IS NULL OR e.user_id = ($6)[2] OR EXISTS (
     SELECT FROM knowledge_facts AS f

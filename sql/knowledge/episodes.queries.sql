@@ -12,7 +12,8 @@ WHERE e.tenant_id = $1 AND knowledge_reaches($2, e.butler, NULL, e.user_id, e.sh
 ORDER BY e.id FOR KEY SHARE OF e;
 
 -- name: insert_episodes
--- Adds episodes, and jobs for the vectors that they lack ($4: the model is away).
+-- Adds episodes, each a microsecond after the one before it, by which lists and prompts keep their order; and jobs for the
+-- vectors that they lack ($4: the model is away).
 WITH given AS MATERIALIZED (
   SELECT * FROM unnest(
     $6::uuid[], $7::text[], $8::uuid[], $9::text[], $10::vector[], $11::text[], $12::float8[], $13::jsonb[], $14::text[],
@@ -27,7 +28,7 @@ WITH given AS MATERIALIZED (
     expires_at, metadata, idempotency_key, request_digest, user_id
   )
   SELECT g.id, $1, g.butler, g.session_id, g.content, g.embedding, CASE WHEN g.embedding IS NOT NULL THEN $3 END,
-    to_tsvector('english', g.searched), g.importance, $2, $5, g.metadata, g.idempotency_key,
+    to_tsvector('english', g.searched), g.importance, $2::timestamptz + (g.place - 1) * interval '1 microsecond', $5, g.metadata, g.idempotency_key,
     g.request_digest, g.user_id
   FROM given AS g ORDER BY g.place
 )

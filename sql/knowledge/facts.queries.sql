@@ -33,9 +33,10 @@ ORDER BY f.id FOR UPDATE OF f;
 UPDATE knowledge_facts AS f SET validity = 'superseded' WHERE f.tenant_id = $1 AND f.id = ANY ($2::uuid[]);
 
 -- name: insert_facts
--- Adds facts, their links to those that they supersede, and jobs for the vectors that they lack ($4: the model is away).
+-- Adds facts, each a microsecond after the one before it, by which lists and prompts keep their order; their links to
+-- those that they supersede, and jobs for the vectors that they lack ($4: the model is away).
 WITH given AS MATERIALIZED (
-  SELECT * FROM unnest(
+  SELECT t.*, $2::timestamptz + (t.place - 1) * interval '1 microsecond' AS moment FROM unnest(
     $5::uuid[], $6::text[], $7::text[], $8::text[], $9::vector[], $10::text[], $11::float8[], $12::float8[],
     $13::text[], $14::text[], $15::uuid[], $16::uuid[], $17::uuid[], $18::text[], $19::text[], $20::text[],
     $21::jsonb[], $22::text[], $23::bytea[], $24::text[], $25::text[]
@@ -52,7 +53,7 @@ WITH given AS MATERIALIZED (
   )
   SELECT g.id, $1, g.subject, g.predicate, g.content, g.embedding, CASE WHEN g.embedding IS NOT NULL THEN $3 END,
     to_tsvector('english', g.searched), g.importance, g.decay_rate, g.permanence, g.source_butler, g.source_episode_id,
-    g.supersedes_id, g.entity_id, g.validity, g.scope, $2, $2, g.tags::jsonb, g.metadata, g.idempotency_key,
+    g.supersedes_id, g.entity_id, g.validity, g.scope, g.moment, g.moment, g.tags::jsonb, g.metadata, g.idempotency_key,
     g.request_digest, g.user_id, g.reader
   FROM given AS g ORDER BY g.place
 ), linked AS (

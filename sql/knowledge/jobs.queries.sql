@@ -6,6 +6,7 @@
 SELECT
   o.outbox_id, o.tenant_id, o.kind, o.memory_type, o.memory_id, f.subject, f.predicate,
   coalesce(e.content, f.content, r.content) AS content,
+  coalesce(e.embedding_version, f.embedding_version, r.embedding_version) AS former_version,
   coalesce(r.metadata -> 'harmful_reasons', '[]') AS reasons
 FROM knowledge_outbox AS o
 LEFT JOIN knowledge_episodes AS e
@@ -23,7 +24,7 @@ WHERE o.outbox_id = ANY ($1::uuid[]) AND o.status IN ('PENDING', 'FAILED')
 ORDER BY o.memory_type, o.memory_id;
 
 -- name: keep_memory_vectors
--- Gives memories their vectors, unless one has got one of this model ($1) meanwhile, or has another content.
+-- Gives memories their vectors, unless one has got one of this model ($1) meanwhile, or has another content; tells which.
 WITH given AS MATERIALIZED (
   SELECT * FROM unnest($2::text[], $3::text[], $4::uuid[], $5::text[], $6::vector[])
     AS t (memory_type, tenant_id, id, content, embedding)
@@ -32,16 +33,21 @@ WITH given AS MATERIALIZED (
   FROM given AS g
   WHERE g.memory_type = 'episode' AND e.tenant_id = g.tenant_id AND e.id = g.id AND e.content = g.content
     AND e.embedding_version IS DISTINCT FROM $1
+  RETURNING e.id
 ), facts AS (
   UPDATE knowledge_facts AS f SET embedding = g.embedding, embedding_version = $1
   FROM given AS g
   WHERE g.memory_type = 'fact' AND f.tenant_id = g.tenant_id AND f.id = g.id AND f.content = g.content
     AND f.embedding_version IS DISTINCT FROM $1
+  RETURNING f.id
+), rules AS (
+  UPDATE knowledge_rules AS r SET embedding = g.embedding, embedding_version = $1
+  FROM given AS g
+  WHERE g.memory_type = 'rule' AND r.tenant_id = g.tenant_id AND r.id = g.id AND r.content = g.content
+    AND r.embedding_version IS DISTINCT FROM $1
+  RETURNING r.id
 )
-UPDATE knowledge_rules AS r SET embedding = g.embedding, embedding_version = $1
-FROM given AS g
-WHERE g.memory_type = 'rule' AND r.tenant_id = g.tenant_id AND r.id = g.id AND r.content = g.content
-  AND r.embedding_version IS DISTINCT FROM $1;
+SELECT id FROM episodes UNION ALL SELECT id FROM facts UNION ALL SELECT id FROM rules;
 
 -- name: record_embedding_version
 -- Keeps since when a model has written vectors here.

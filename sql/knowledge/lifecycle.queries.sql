@@ -49,12 +49,13 @@ WHERE e.tenant_id = $1 AND knowledge_reaches($2, e.butler, NULL, e.user_id, e.sh
 FOR NO KEY UPDATE;
 
 -- name: expire_episode
--- Ends the time of an episode.
-UPDATE knowledge_episodes AS e SET expires_at = $3 WHERE e.tenant_id = $1 AND e.id = $2;
+-- Ends the time of an episode, and takes it out of the batch that is consolidated now.
+UPDATE knowledge_episodes AS e SET expires_at = least(e.expires_at, $3), lease = NULL, leased_until = NULL
+WHERE e.tenant_id = $1 AND e.id = $2;
 
 -- name: mark_rule
--- Writes what a mark made of a rule that is locked, and keeps the mark. Of harm, $12 are the newest reasons that stay with
--- the rule, $15 says whether this one is among them, and a job is made where the rule is to be inverted and there is none.
+-- Writes what a mark made of a rule that is locked, and keeps the mark. Of harm, the newest reasons of $12 bytes of JSON stay
+-- with the rule and the others are counted there, $15 says whether this one is among them, and a job is made where the rule is to be inverted and there is none.
 WITH applied AS (
   INSERT INTO knowledge_rule_applications (tenant_id, rule_id, outcome, context, reason, actor, created_at)
   VALUES ($1, $2, $9, $10, $11, $13, $3)
@@ -66,13 +67,19 @@ UPDATE knowledge_rules AS r
 SET applied_count = $4, success_count = $5, harmful_count = $6, effectiveness_score = $7, maturity = $8,
   last_applied_at = greatest(r.last_applied_at, $3), last_evaluated_at = greatest(r.last_evaluated_at, $3),
   metadata = r.metadata
-    || CASE WHEN $11::text IS NULL OR NOT $15::boolean THEN '{}' ELSE jsonb_build_object('harmful_reasons', (
-      SELECT jsonb_agg(newest.reason ORDER BY newest.place) FROM (
-        SELECT said.reason, said.place
-        FROM jsonb_array_elements(coalesce(r.metadata -> 'harmful_reasons', '[]') || to_jsonb($11::text))
-          WITH ORDINALITY AS said (reason, place)
-        ORDER BY said.place DESC LIMIT $12
-      ) AS newest)) END
+    || CASE WHEN $11::text IS NULL OR NOT $15::boolean THEN '{}' ELSE (
+      SELECT jsonb_build_object('harmful_reasons', k.reasons) || CASE WHEN k.dropped = 0 THEN '{}' ELSE
+        jsonb_build_object('harmful_reasons_dropped',
+          coalesce((r.metadata -> 'harmful_reasons_dropped')::bigint, 0) + k.dropped) END
+      FROM (
+        SELECT jsonb_agg(sized.reason ORDER BY sized.place) FILTER (WHERE sized.bytes <= $12) AS reasons,
+          count(*) FILTER (WHERE sized.bytes > $12) AS dropped
+        FROM (
+          SELECT said.reason, said.place, sum(octet_length(said.reason::text) + 2) OVER (ORDER BY said.place DESC) AS bytes
+          FROM jsonb_array_elements(coalesce(r.metadata -> 'harmful_reasons', '[]') || to_jsonb($11::text))
+            WITH ORDINALITY AS said (reason, place)
+        ) AS sized
+      ) AS k) END
     || CASE WHEN $14 THEN '{"needs_inversion": true}' ELSE '{}'::jsonb END
 WHERE r.tenant_id = $1 AND r.id = $2
 RETURNING

@@ -6,9 +6,10 @@ SELECT r.idempotency_key, r.user_id, r.request_digest, r.id FROM knowledge_rules
 WHERE r.tenant_id = $1 AND r.idempotency_key = ANY ($2::text[]);
 
 -- name: insert_rules
--- Adds rules, and jobs for the vectors that they lack ($4: the model is away).
+-- Adds rules, each a microsecond after the one before it, by which lists and prompts keep their order; and jobs for the
+-- vectors that they lack ($4: the model is away).
 WITH given AS MATERIALIZED (
-  SELECT * FROM unnest(
+  SELECT t.*, $2::timestamptz + (t.place - 1) * interval '1 microsecond' AS moment FROM unnest(
     $7::uuid[], $8::text[], $9::vector[], $10::text[], $11::text[], $12::text[], $13::uuid[], $14::text[], $15::jsonb[],
     $16::text[], $17::bytea[], $18::text[], $19::text[]
   ) WITH ORDINALITY AS t (
@@ -21,7 +22,7 @@ WITH given AS MATERIALIZED (
     source_episode_id, created_at, last_confirmed_at, tags, metadata, idempotency_key, request_digest, user_id, reader
   )
   SELECT g.id, $1, g.content, g.embedding, CASE WHEN g.embedding IS NOT NULL THEN $3 END,
-    to_tsvector('english', g.searched), g.scope, $5, $6, g.source_butler, g.source_episode_id, $2, $2, g.tags::jsonb,
+    to_tsvector('english', g.searched), g.scope, $5, $6, g.source_butler, g.source_episode_id, g.moment, g.moment, g.tags::jsonb,
     g.metadata, g.idempotency_key, g.request_digest, g.user_id, g.reader
   FROM given AS g ORDER BY g.place
 )

@@ -57,6 +57,10 @@ WHERE v.tenant_id = $1 AND v.event_type = 'entity_created' AND v.actor = ANY ($2
 -- Says of entities of a user ($2) that stay no longer whose they are.
 UPDATE knowledge_entities AS e SET user_id = NULL WHERE e.tenant_id = $1 AND e.user_id = $2;
 
+-- name: lock_entities_of_subject
+-- Locks entities: nobody gives them facts until the transaction ends.
+SELECT e.id FROM knowledge_entities AS e WHERE e.tenant_id = $1 AND e.id = ANY ($2::uuid[]) ORDER BY e.id FOR UPDATE OF e;
+
 -- name: erase_lonely_entities
 -- Removes those of entities that no fact is about, with what was merged into them.
 WITH RECURSIVE gone AS (

@@ -50,17 +50,20 @@ SELECT EXISTS (
 );
 
 -- name: erasable_memories
--- Up to $3 memories of a tenant, the facts first: of one id ($2), of one entity ($4), or all.
+-- Up to $3 memories of a tenant, the facts first: of one id ($2), of some entities ($4), or all; of one kind ($5), or any.
 (SELECT 'fact' AS kind, f.id FROM knowledge_facts AS f
- WHERE f.tenant_id = $1 AND ($2::uuid IS NULL OR f.id = $2) AND ($4::uuid IS NULL OR f.entity_id = $4)
+ WHERE f.tenant_id = $1 AND ($2::uuid IS NULL OR f.id = $2) AND ($4::uuid[] IS NULL OR f.entity_id = ANY ($4))
+   AND ($5::text IS NULL OR $5 = 'fact')
    LIMIT $3)
 UNION ALL
 (SELECT 'rule', r.id FROM knowledge_rules AS r
- WHERE r.tenant_id = $1 AND ($2::uuid IS NULL OR r.id = $2) AND $4::uuid IS NULL
+ WHERE r.tenant_id = $1 AND ($2::uuid IS NULL OR r.id = $2) AND $4::uuid[] IS NULL
+   AND ($5::text IS NULL OR $5 = 'rule')
    LIMIT $3)
 UNION ALL
 (SELECT 'episode', e.id FROM knowledge_episodes AS e
- WHERE e.tenant_id = $1 AND ($2::uuid IS NULL OR e.id = $2) AND $4::uuid IS NULL
+ WHERE e.tenant_id = $1 AND ($2::uuid IS NULL OR e.id = $2) AND $4::uuid[] IS NULL
+   AND ($5::text IS NULL OR $5 = 'episode')
    LIMIT $3)
 LIMIT $3;
 
@@ -80,6 +83,17 @@ WITH links AS (
 )
 SELECT (SELECT count(*) FROM facts) AS facts, (SELECT count(*) FROM rules) AS rules,
   (SELECT count(*) FROM episodes) AS episodes;
+
+-- name: lock_entities_to_erase
+-- Entities of a tenant, one ($2) with those that were merged into it, or all; nobody gives them facts until the transaction
+-- ends.
+WITH RECURSIVE gone AS (
+  SELECT e.id FROM knowledge_entities AS e WHERE e.tenant_id = $1 AND ($2::uuid IS NULL OR e.id = $2)
+  UNION
+  SELECT e.id FROM gone AS g JOIN knowledge_entities AS e ON e.tenant_id = $1 AND e.metadata ->> 'merged_into' = g.id::text
+)
+SELECT e.id FROM knowledge_entities AS e WHERE e.tenant_id = $1 AND e.id IN (SELECT g.id FROM gone AS g)
+ORDER BY e.id FOR UPDATE OF e;
 
 -- name: erase_entities
 -- Removes entities of a tenant: one ($2) with those that were merged into it, or all.

@@ -201,8 +201,44 @@ async def test_the_length_of_vectors_is_not_part_of_a_digest_and_is_checked_by_i
         "DROP TABLE note_embeddings, note_chunk_embeddings, knowledge_facts, knowledge_rules, knowledge_episodes,"
         " conversations_chunk_embeddings, assistant_signals, assistant_vectors, store_vectors CASCADE",
     )
+    await run_sql(empty_dsn, "INSERT INTO words (vec) VALUES (array_fill(1, ARRAY[8])::vector)")
     with pytest.raises(StartupError, match=r"8 dimensions \(words\).*vector_dim is 16"):
         await migration.apply(empty_dsn, with_words(words), vector_dim=16)
+
+
+DIMENSIONS = """
+SELECT DISTINCT a.atttypmod FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid AND c.relkind = 'r'
+WHERE a.atttypid = to_regtype('vector') AND NOT a.attisdropped
+"""
+NEAREST = "SELECT count(*) FROM pg_indexes WHERE indexdef LIKE '%USING hnsw%'"
+
+
+async def test_a_database_without_a_vector_takes_any_dimension_and_one_with_a_vector_keeps_its_own(
+    empty_dsn: str,
+) -> None:
+    steps = steps_on()
+    await bring(empty_dsn, steps)
+    before = await catalog_of(empty_dsn)
+    await run_sql(
+        empty_dsn,
+        "INSERT INTO knowledge_facts (tenant_id, subject, predicate, content) VALUES ('t', 'Ana', 'home', 'Oslo')",
+    )
+    for dim in (16, 3000, 1024):
+        await migration.apply(empty_dsn, steps, vector_dim=dim)
+        assert await rows_of(empty_dsn, DIMENSIONS) == [(dim,)]
+        ((indexes,),) = await rows_of(empty_dsn, NEAREST)
+        assert (indexes > 0) == (dim <= 2000)
+        await migration.apply(empty_dsn, steps, vector_dim=dim)
+    assert await rows_of(empty_dsn, "SELECT content FROM knowledge_facts") == [("Oslo",)]
+    await migration.apply(empty_dsn, steps, vector_dim=DIM)
+    assert await catalog_of(empty_dsn) == before
+    await run_sql(
+        empty_dsn,
+        f"UPDATE knowledge_facts SET embedding = array_fill(1, ARRAY[{DIM}])::vector, embedding_version = 'v'",
+    )
+    with pytest.raises(StartupError, match=rf"holds vectors of {DIM} dimensions"):
+        await migration.apply(empty_dsn, steps, vector_dim=16)
+    assert await catalog_of(empty_dsn) == before
 
 
 async def test_a_newer_database_is_served_unless_a_step_of_it_breaks_older_code(

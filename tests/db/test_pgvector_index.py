@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -91,9 +92,20 @@ async def test_a_lost_lookup_index_is_made_again(database: Database, index: Pgve
     assert row["is_there"]
 
 
+async def test_a_table_without_a_point_takes_vectors_of_any_length(
+    database: Database, index: PgvectorIndex
+) -> None:
+    longer = index_on(database, vector_dim=2 * DIM)
+    await longer.ensure()
+    vector = np.ones(2 * DIM, np.float32)
+    await longer.upsert([dataclasses.replace(point("word"), dense=vector)])
+    assert await longer.count() == 1
+
+
 async def test_vectors_of_another_length_are_refused_with_what_to_do(
     database: Database, index: PgvectorIndex
 ) -> None:
+    await index.upsert([point("word")])
     with pytest.raises(IndexUnavailable, match="drop it and rebuild"):
         await index_on(database, vector_dim=DIM + 1).ensure()
 

@@ -256,8 +256,8 @@ CHANGING: Final = (
         "create_transfer",
         _changing("to a member", conversationId=_id("spare"), newOwnerUserId=lambda world: world.user(HEIR)),
     ),
-    _changes("delete_transfer", _attempt("by id", by=OUTSIDE, refused=OUTSIDE, transferId=_id("ended"))),
-    _changes("accept_transfer", _attempt("by id", by=OUTSIDE, refused=OUTSIDE, transferId=_id("given"))),
+    _changes("delete_transfer", _changing("by id", transferId=_id("ended"))),
+    _changes("accept_transfer", _changing("by id", transferId=_id("given"))),
     Row(
         names=("index_entries",), role="indexer", open_to=INDEXERS,
         attempts=[

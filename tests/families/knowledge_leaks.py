@@ -57,7 +57,8 @@ LEAKS: Final = Leaks(
         **dict.fromkeys(
             [
                 "delete_expired_episodes", "last_episode_too_many", "delete_consolidated_episodes", "pending_shards",
-                "next_batch", "lease_episodes", "hold_leased", "shown_facts", "shown_rules", "target_of_update",
+                "next_batch", "lease_episodes", "hold_leased", "renew_lease", "shown_facts", "shown_rules",
+                "target_of_update",
                 "confirm_shown", "end_consolidated", "fail_leased", "release_leased", "lock_rule_to_invert",
                 "invert_rule", "sweep_facts", "sweep_rules",
             ],
@@ -81,8 +82,8 @@ LEAKS: Final = Leaks(
                 "list_dead_letters", "list_episode_jobs", "count_episode_jobs",
                 "decide_on_episodes",
                 "count_outdated", "enqueue_outdated", "has_vector_jobs",
-                "erasable_memories", "erase_memories", "erase_entities", "blank_events", "blank_events_of_tenant",
-                "erase_traces",
+                "erasable_memories", "erase_memories", "lock_entities_to_erase", "erase_entities", "blank_events",
+                "blank_events_of_tenant", "erase_traces",
             ],
             _OPERATORS,
         ),
@@ -90,8 +91,8 @@ LEAKS: Final = Leaks(
             [
                 "offered_episode", "offered_fact", "offered_rule", "standing_of_memories",
                 "lock_episodes_of_subject", "episodes_of_subject", "facts_of_subject", "rules_of_subject",
-                "entities_of_facts", "entities_made_by", "erase_lonely_entities", "unname_entities", "unsign_memories",
-                "unsign_events",
+                "entities_of_facts", "entities_made_by", "lock_entities_of_subject", "erase_lonely_entities",
+                "unname_entities", "unsign_memories", "unsign_events",
                 "erase_applications_by", "reword_rule", "unname_in_metadata", "erase_searches",
                 "erase_rest_of_tenant", "export_episodes", "export_entities", "export_entities_of_tenant",
                 "export_facts", "export_rules", "export_supersessions", "export_applications", "export_links",

@@ -253,8 +253,8 @@ def page_rpc(house: House, size: int) -> bool:
 
 def whole_page_rpc(house: House, size: int) -> bool:
     asked = pb.PageRequest(page_size=size)
-    found = house.rpc("ConversationsService.ListForks", **house.it, page=asked)
-    return len(found["forks"]) == 1
+    found = house.rpc("ConversationMembershipsService.ListMemberships", **house.it, page=asked)
+    return len(found["memberships"]) == 1
 
 
 def admin_page(house: House, size: int) -> bool:

@@ -70,6 +70,27 @@ def test_while_the_model_is_away_words_are_found_and_each_text_is_embedded_once_
     assert set(ana.found("keeper of lamp", searchType="semantic", **ALL)) == set(entries)
 
 
+def test_while_the_model_is_away_all_that_waits_is_found_by_its_words_page_by_page(
+    both: tuple[RunningService, FakeChat],
+) -> None:
+    service, model = both
+    ana = Speaker(service)
+    home = ana.begin()
+    model.script(lambda body: AWAY)
+    numbers = {ana.say(home, f"parcel number{number} went to the depot"): number for number in range(60)}
+    options: dict[str, Any] = ALL | {"limit": 5}
+    for entry, number in numbers.items():
+        assert ana.found(f"which parcel was number{number}", **options)[0] == entry
+    for limit in (7, 100):
+        found = ana.pages("the parcel for the depot", **ALL | {"limit": limit})
+        assert len(found) == len(set(found)) == 60
+        assert set(found) == set(numbers)
+    model.script(embed)
+    indexed(service)
+    found = ana.pages("the parcel for the depot", **ALL)
+    assert (len(found), set(found)) == (60, set(numbers))
+
+
 def test_a_lost_index_is_rebuilt_without_an_embedding_call(both: tuple[RunningService, FakeChat]) -> None:
     service, model = both
     ana = Speaker(service)

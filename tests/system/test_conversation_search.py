@@ -43,7 +43,7 @@ def test_a_result_has_the_fields_of_the_wire(ana: Speaker, type: str) -> None:
     indexed(ana)
     body = ana.search("Lisbon", searchType=type)
     (result,) = body["data"]
-    assert set(body) == {"data", "nextCursor"}
+    assert set(body) == {"data", "nextCursor", "afterCursor"}
     assert result["conversationId"] == trip
     assert result["conversationTitle"] == "Lisbon"
     assert result["entryId"] == entry
@@ -88,6 +88,17 @@ def test_hits_are_marked_in_at_most_fifty_words(ana: Speaker) -> None:
     (result,) = ana.search("lighthouses", searchType="fulltext")["data"]
     assert "**lighthouse**" in result["highlights"]
     assert len(result["highlights"].split()) <= 50
+
+
+def test_hits_are_marked_however_late_they_come(ana: Speaker) -> None:
+    home = ana.begin()
+    ana.say(home, f"{'sea ' * 20_000}the lighthouse")
+    for type in ("fulltext", "auto"):
+        (result,) = ana.search("lighthouse", searchType=type, includeEntry=False)["data"]
+        assert result["highlights"].endswith("sea the **lighthouse**"), type
+    indexed(ana)
+    (result,) = ana.search("lighthouse", searchType="fulltext", includeEntry=False)["data"]
+    assert result["highlights"].endswith("sea the **lighthouse**")
 
 
 @pytest.mark.parametrize("type", TYPES)

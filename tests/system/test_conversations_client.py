@@ -96,7 +96,7 @@ def test_a_fork_goes_on_from_before_an_entry(ana: ConversationsClient[Client]) -
     second = say(ana, "Two", first.conversation_id)
     fork = ana.fork(first.conversation_id, second.id, title="Another way")
     assert (fork.forked_at_entry_id, fork.forked_at_conversation_id) == (first.id, first.conversation_id)
-    say(ana, "Three", fork.id)
+    third = say(ana, "Three", fork.id)
     assert [text_of(one) for one in ana.entries(fork.id)] == ["One", "Three"]
     assert [one.conversation_id for one in ana.forks(fork.id)] == [first.conversation_id, fork.id]
     assert [text_of(one) for one in ana.entries(fork.id, whole_tree=True)] == ["One", "Two", "Three"]
@@ -104,7 +104,7 @@ def test_a_fork_goes_on_from_before_an_entry(ana: ConversationsClient[Client]) -
         uuid4(),
         [{"role": "AI", "text": "Four"}],
         forked_at_conversation_id=fork.id,
-        forked_at_entry_id=first.id,
+        forked_at_entry_id=third.id,
     )
     assert [text_of(one) for one in ana.entries(begun.conversation_id)] == ["One", "Four"]
     with pytest.raises(InvalidRequest) as caught:
@@ -150,7 +150,7 @@ def test_it_is_shared_and_handed_over(asking: Asking, user: str) -> None:
     assert (bob.show(talk).owner_user_id, ana.show(talk).access_level) == (f"bob-of-{user}", "manager")
     back = bob.transfer(talk, user)
     ana.end_transfer(back.id)
-    assert ana.transfers() == []
+    assert list(ana.transfers()) == []
     ana.remove_membership(talk, user)
     with pytest.raises(Forbidden):
         ana.show(talk)

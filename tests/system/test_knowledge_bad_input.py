@@ -19,7 +19,10 @@ ENTITY: dict[str, Any] = {"canonical_name": "Ana Lima", "entity_type": "person"}
 LINK: dict[str, Any] = {
     "source_type": "fact", "source_id": ID, "target_type": "rule", "target_id": ID, "relation": "supports",
 }  # fmt: skip
-RESERVED = ("status", "forgotten", "needs_inversion", "harmful_reasons", "original_content", "merged_into")
+RESERVED = (
+    "status", "forgotten", "needs_inversion", "harmful_reasons", "harmful_reasons_dropped", "original_content",
+    "merged_into",
+)  # fmt: skip
 
 GOOD: dict[str, dict[str, Any]] = {
     "facts": FACT, "episodes": EPISODE, "rules": RULE, "entities": ENTITY, "links": LINK,
@@ -59,6 +62,8 @@ def is_empty(service: RunningService, tenant: str) -> bool:
         ("facts", {"entity_id": "ana"}, "$.entity_id", "valid UUID"),
         ("facts", {"metadata": []}, "$.metadata", "object"),
         ("facts", {"metadata": {"a": ["x" * 16_000] * 5}}, "$.metadata", "65,536"),
+        ("facts", {"metadata": {"a": "x" * 70_000}}, "$.metadata", "65,536"),
+        ("entities", {"metadata": {"a": "x" * 70_000}}, "$.metadata", "65,536"),
         ("facts", {"colour": "red"}, "$.colour", "not a known field"),
         ("facts", {"importance": None}, "$.importance", "number"),
         ("episodes", {"butler": " "}, "$.butler", "blank"),
@@ -118,6 +123,14 @@ def test_of_a_batch_each_place_is_told_and_nothing_is_written(service: RunningSe
     answer = post(service, tenant, "facts/batch", {"items": [FACT, FACT | {"entity_id": ID}]})
     assert answer.json()["fields"] == ["$.items[1].entity_id"]
     assert is_empty(service, tenant)
+
+
+@pytest.mark.parametrize("path", ["episodes", "facts", "rules", "entities"])
+def test_a_text_in_metadata_may_be_as_long_as_all_of_it(
+    service: RunningService, tenant: str, path: str
+) -> None:
+    answer = post(service, tenant, path, GOOD[path] | {"metadata": {"a": "x" * 65_000}})
+    assert answer.status_code == 200, answer.text
 
 
 def test_metadata_of_an_entity_is_judged_when_it_is_changed(service: RunningService, tenant: str) -> None:

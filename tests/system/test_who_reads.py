@@ -168,9 +168,11 @@ def test_the_history_of_a_deleted_private_note_opens_to_its_agent_alone(
 def test_an_id_that_holds_a_slash_reaches_no_other_endpoint(
     house: RunningService, tenant: str, notes: Notes, slash: str
 ) -> None:
-    assert_not_found(house.client.get(f"/v1/memory/notes/{notes.shared}{slash}history"))
-    response = house.client.post(f"/v1/memory/notes/{notes.shared}{slash}restore", json=place(tenant))
-    assert_not_found(response)
+    for response in (
+        house.client.get(f"/v1/memory/notes/{notes.shared}{slash}history"),
+        house.client.post(f"/v1/memory/notes/{notes.shared}{slash}history/restore", json=place(tenant)),
+    ):
+        assert (response.status_code, response.json()["fields"]) == (400, ["$.note_id"])
 
 
 # By the handle of a result

@@ -37,7 +37,7 @@ def test_nothing_but_an_id_comes_into_a_path(odd: object) -> None:
 
 @given(one_of(text(), integers(), uuids()))
 def test_text_in_a_path_stays_one_part_of_it(value: object) -> None:
-    if value in ("", ".", "..") or "/" in str(value):
+    if value == "" or {".", ".."} & set(str(value).split("/")):
         with pytest.raises(InvalidRequest) as caught:
             text_in_path(value, name="tenant_id")
         assert caught.value.fields == ("$.tenant_id",)

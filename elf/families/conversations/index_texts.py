@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import NamedTuple
 from uuid import UUID
 
 from elf.api.caller import Caller
-from elf.api.cursor import Cursor, decode_cursor, encode_cursor
+from elf.api.cursor import BEFORE_THE_OLDEST, decode_cursor, encode_cursor
 from elf.api.operation import Handler, Operation
 from elf.core.blank_text import is_blank
 from elf.core.clock import Clock
@@ -23,8 +22,6 @@ from elf.families.conversations.service import who_of
 from elf.families.conversations.store import ENTRY, entry_of
 from elf.families.conversations.trees import again
 from elf.indexing.writes import CorpusWrites
-
-_BEGINNING = Cursor(datetime.min.replace(tzinfo=UTC), UUID(int=0))
 
 
 class GivenText(NamedTuple):
@@ -78,7 +75,7 @@ class IndexTexts:
     async def unindexed(self, request: i.ListUnindexed, caller: Caller) -> a.UnindexedAnswer:
         tenant_id = who_of(caller).tenant_id
         listing = ("unindexed_entries", tenant_id)
-        start = _BEGINNING if request.cursor is None else decode_cursor(request.cursor, *listing)
+        start = BEFORE_THE_OLDEST if request.cursor is None else decode_cursor(request.cursor, *listing)
         async with self._database.connection() as connection:
             rows = await connection.fetch(
                 self._sql["list_unindexed"], tenant_id, start.moment, start.id, request.limit + 1

@@ -77,7 +77,10 @@ class NewEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForkPoint:
-    """Where a conversation that is written to for the first time forks from: behind an entry that another shows."""
+    """Where a conversation forks from that is written to for the first time.
+
+    It has what its parent shows before the entry, and nothing of it without one.
+    """
 
     conversation_id: UUID
-    entry_id: UUID
+    entry_id: UUID | None

@@ -145,12 +145,12 @@ class Oversight:
 
     async def forks(self, tenant_id: str, id: UUID) -> Sequence[Row]:
         """List the conversations of a tree."""
-        return await self._of_tree("list_forks", tenant_id, id)
+        return await self._of_tree("list_forks", tenant_id, id, None, None)
 
-    async def _of_tree(self, statement: str, tenant_id: str, id: UUID) -> Sequence[Row]:
+    async def _of_tree(self, statement: str, tenant_id: str, id: UUID, *beside: None) -> Sequence[Row]:
         async with self._database.connection() as connection:
             row = await self._any(connection, tenant_id, id)
-            return await connection.fetch(self._sql[statement], tenant_id, row["tree_id"])
+            return await connection.fetch(self._sql[statement], tenant_id, row["tree_id"], *beside)
 
     async def _any(self, connection: Connection, tenant_id: str, id: UUID) -> Row:
         row = await connection.fetchrow(self._sql["get_any_conversation"], tenant_id, id)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
-from uuid import UUID
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
 from elf.api.caller import DEFAULT_TENANT, Caller
+from elf.api.cursor import BEFORE_THE_OLDEST, Cursor, decode_cursor, encode_cursor
 from elf.api.operation import Handler, Operation
 from elf.core.errors import Forbidden, InvalidRequest
 from elf.families.conversations.api import answers as a
@@ -33,6 +33,8 @@ from elf.families.conversations.rules.history import (
 from elf.families.conversations.sharing import TreeSharing
 from elf.families.conversations.store import ConversationStore, Shown
 from elf.families.conversations.trees import Who
+
+T_co = TypeVar("T_co", covariant=True)
 
 
 def who_of(caller: Caller) -> Who:
@@ -76,7 +78,9 @@ class ConversationService:
         )
 
     async def create(self, request: c.CreateConversation, caller: Caller) -> a.ConversationAnswer:
-        made = await self._store.create(who_of(caller), title=request.title, metadata=request.metadata)
+        made = await self._store.create(
+            who_of(caller), title=request.title, metadata=request.metadata, id=request.id
+        )
         return a.conversation(made)
 
     async def get(self, request: f.OneConversation, caller: Caller) -> a.ConversationAnswer:
@@ -97,9 +101,15 @@ class ConversationService:
         )
         return a.conversation(made)
 
-    async def forks(self, request: f.OneConversation, caller: Caller) -> a.ForksAnswer:
-        rows = await self._store.forks(who_of(caller), request.conversationId)
-        return a.ForksAnswer([a.fork(row) for row in rows])
+    async def forks(self, request: c.ListForks, caller: Caller) -> a.ForkPageAnswer:
+        rows = await self._store.forks(
+            who_of(caller), request.conversationId, after=after_of(request), limit=request.limit + 1
+        )
+        page = rows[: request.limit]
+        return a.ForkPageAnswer(
+            data=[a.fork(row) for row in page],
+            nextCursor=page[-1]["conversation_id"] if len(rows) > len(page) else None,
+        )
 
     async def memberships(self, request: f.OneConversation, caller: Caller) -> a.MembershipsAnswer:
         members = await self._sharing.members(who_of(caller), request.conversationId)
@@ -121,8 +131,23 @@ class ConversationService:
         await self._sharing.remove(who_of(caller), request.conversationId, request.userId)
 
     async def transfers(self, request: c.ListTransfers, caller: Caller) -> a.TransfersAnswer:
-        found = await self._sharing.transfers(who_of(caller), request.role)
-        return a.TransfersAnswer([a.transfer(one) for one in found])
+        who = who_of(caller)
+        listing = ("ownership_transfers", who.tenant_id, who.user, request.role)
+        after = after_of(request)
+        found = await self._sharing.transfers(
+            who,
+            request.role,
+            after=BEFORE_THE_OLDEST if after is None else _place_of_transfer(after, listing),
+            limit=request.limit + 1,
+        )
+        page = found[: request.limit]
+        is_more = len(found) > len(page)
+        return a.TransfersAnswer(
+            data=[a.transfer(one) for one in page],
+            nextCursor=encode_cursor(page[-1].created_at, page[-1].transfer_id, *listing)
+            if is_more
+            else None,
+        )
 
     async def transfer(self, request: c.CreateTransfer, caller: Caller) -> a.TransferAnswer:
         made = await self._sharing.transfer(who_of(caller), request.conversationId, request.newOwnerUserId)
@@ -216,7 +241,25 @@ class ResponseService:
         await self._recorder.cancel(who_of(caller), request.conversationId)
 
 
-def after_of(request: f.Paged) -> UUID | None:
+def _place_of_transfer(after: str, listing: Sequence[str]) -> Cursor:
+    """Return where a page of transfers begins: one that ended meanwhile still has its place."""
+    try:
+        return decode_cursor(after, *listing)
+    except InvalidRequest as error:
+        raise RuleBroken("after is not a cursor of this listing", fields=["$.after"]) from error
+
+
+class _Paged(Protocol[T_co]):
+    """A request that says behind what its page begins."""
+
+    @property
+    def after(self) -> T_co | None: ...
+
+    @property
+    def afterCursor(self) -> T_co | None: ...
+
+
+def after_of(request: _Paged[T_co]) -> T_co | None:
     """Return behind what a page begins. Raises InvalidRequest when it is said twice."""
     if request.after is not None and request.afterCursor is not None:
         raise InvalidRequest(
@@ -226,16 +269,16 @@ def after_of(request: f.Paged) -> UUID | None:
 
 
 def fork_point(request: e.CreateEntry) -> ForkPoint | None:
-    """Return where a new conversation forks from. Raises InvalidRequest when half of that is left out."""
+    """Return where a new conversation forks from. Raises InvalidRequest for an entry without its conversation."""
     conversation_id, entry_id = request.forkedAtConversationId, request.forkedAtEntryId
-    if conversation_id is None and entry_id is None:
-        return None
-    if conversation_id is None or entry_id is None:
-        missing = "forkedAtConversationId" if conversation_id is None else "forkedAtEntryId"
+    if conversation_id is not None:
+        return ForkPoint(conversation_id=conversation_id, entry_id=entry_id)
+    if entry_id is not None:
         raise InvalidRequest(
-            f"$.{missing}: is missing: a fork has a conversation and an entry", fields=[f"$.{missing}"]
+            "$.forkedAtConversationId: is missing: forkedAtEntryId is an entry of it",
+            fields=["$.forkedAtConversationId"],
         )
-    return ForkPoint(conversation_id=conversation_id, entry_id=entry_id)
+    return None
 
 
 def new_entry(request: e.CreateEntry, who: Who, *, most: int) -> NewEntry:

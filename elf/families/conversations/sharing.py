@@ -13,6 +13,7 @@ from uuid import UUID, uuid4
 
 import structlog
 
+from elf.api.cursor import BEFORE_THE_OLDEST, Cursor
 from elf.core.clock import Clock
 from elf.core.errors import Forbidden
 from elf.db.database import Connection, Database
@@ -142,19 +143,22 @@ class TreeSharing:
         async with self._database.connection() as connection:
             return await self._transfer(connection, who, transfer_id)
 
-    async def transfers(self, who: Who, part: Part) -> list[Transfer]:
-        """List the transfers that the user takes part in."""
+    async def transfers(
+        self, who: Who, part: Part, *, after: Cursor = BEFORE_THE_OLDEST, limit: int | None = None
+    ) -> list[Transfer]:
+        """List the transfers that the user takes part in, oldest first, from behind a place on."""
         async with self._database.connection() as connection:
             rows = await connection.fetch(
-                self._sql["list_transfers"], who.tenant_id, who.user, part != "recipient", part != "sender"
-            )
+                self._sql["list_transfers"], who.tenant_id, who.user, part != "recipient", part != "sender",
+                after.moment, after.id, limit,
+            )  # fmt: skip
         return [_transfer(row) for row in rows]
 
     @again
     async def end_transfer(self, who: Who, transfer_id: UUID) -> None:
         """Cancel or reject a transfer."""
         async with self._database.transaction() as connection:
-            await self._transfer(connection, who, transfer_id)
+            await self._own_transfer(connection, who, transfer_id)
             if await connection.fetchval(self._sql["delete_transfer"], who.tenant_id, transfer_id) is None:
                 raise Missing(TRANSFER, transfer_id)
 
@@ -162,7 +166,7 @@ class TreeSharing:
     async def accept(self, who: Who, transfer_id: UUID) -> None:
         """Take a tree over: the recipient is its owner, who was that is a manager."""
         async with self._database.transaction() as connection:
-            transfer = await self._transfer(connection, who, transfer_id)
+            transfer = await self._own_transfer(connection, who, transfer_id)
             if transfer.to_user_id != who.user:
                 raise Forbidden("a transfer is accepted by its recipient")
             tree = await lock_tree(connection, self._sql, who, transfer.conversation_id)
@@ -182,6 +186,15 @@ class TreeSharing:
             self._sql["level_of"], who.tenant_id, tree.tree_id, user
         )
         return level
+
+    async def _own_transfer(self, connection: Connection, who: Who, transfer_id: UUID) -> Transfer:
+        """Return a transfer to one who may end it. Raises Missing, and Forbidden for one who takes no part in it."""
+        try:
+            return await self._transfer(connection, who, transfer_id)
+        except Missing:
+            if await connection.fetchval(self._sql["transfer_exists"], who.tenant_id, transfer_id):
+                raise Forbidden("a transfer is for its sender and its recipient to end") from None
+            raise
 
     async def _transfer(self, connection: Connection, who: Who, transfer_id: UUID) -> Transfer:
         row = await connection.fetchrow(self._sql["get_transfer"], who.tenant_id, transfer_id, who.user)

@@ -15,6 +15,7 @@ from uuid import UUID, uuid4
 import msgspec
 
 from elf.core.clock import Clock
+from elf.core.errors import Conflict
 from elf.core.slices import Slices, in_slices
 from elf.db.database import Connection, Database
 from elf.db.errors import Retryable, UniqueViolation
@@ -39,7 +40,6 @@ from elf.families.conversations.rules.view import (
     behind,
     last_place,
     shows,
-    through,
     view_of,
 )
 from elf.families.conversations.rules.words import spacing
@@ -99,11 +99,16 @@ class ConversationStore:
     # Conversations
 
     @again
-    async def create(self, who: Who, *, title: str | None, metadata: Mapping[str, Any]) -> Conversation:
-        """Begin a tree."""
-        id = uuid4()
+    async def create(
+        self, who: Who, *, title: str | None, metadata: Mapping[str, Any], id: UUID | None = None
+    ) -> Conversation:
+        """Begin a tree. Raises Conflict for an id that a conversation has, whosever it is, deleted or not."""
+        id = id or uuid4()
         async with self._database.transaction() as connection:
-            await self._begin(connection, who, id, title=title, metadata=metadata)
+            with _meeting_beginners():
+                is_new = await self._begin(connection, who, id, title=title, metadata=metadata)
+            if not is_new:
+                raise Conflict(f"there is a conversation of the id {id} already")
             return conversation_of(await self._allowed(connection, who, id, "reader"))
 
     async def get(self, who: Who, id: UUID, *, level: AccessLevel = "reader") -> Conversation:
@@ -122,9 +127,15 @@ class ConversationStore:
                 if row is None or row["access_level"] is None:
                     raise RuleBroken("after is not a conversation of this listing", fields=["$.after"])
                 moment, behind_id = row["updated_at"], after
-            part = query.lower() if query else None
             rows = await connection.fetch(
-                self._sql["list_conversations"], who.tenant_id, who.user, mode, moment, behind_id, part, limit
+                self._sql["list_conversations"],
+                who.tenant_id,
+                who.user,
+                mode,
+                moment,
+                behind_id,
+                query or None,
+                limit,
             )
         return [conversation_of(row) for row in rows]
 
@@ -146,11 +157,15 @@ class ConversationStore:
             refuse_less(tree.level, "owner")
             await connection.execute(self._sql["delete_tree"], who.tenant_id, tree.tree_id, self._clock.now())
 
-    async def forks(self, who: Who, id: UUID) -> Sequence[Row]:
-        """List the conversations of a tree."""
+    async def forks(
+        self, who: Who, id: UUID, *, after: UUID | None = None, limit: int | None = None
+    ) -> Sequence[Row]:
+        """List the conversations of a tree, from behind one of them on. Raises RuleBroken for one of another tree."""
         async with self._database.connection() as connection:
-            row = await self._allowed(connection, who, id, "reader")
-            return await connection.fetch(self._sql["list_forks"], who.tenant_id, row["tree_id"])
+            place = who.tenant_id, (await self._allowed(connection, who, id, "reader"))["tree_id"]
+            if after is not None and not await connection.fetchval(self._sql["is_in_tree"], *place, after):
+                raise RuleBroken("after is not a conversation of this listing", fields=["$.after"])
+            return await connection.fetch(self._sql["list_forks"], *place, after, limit)
 
     @again
     async def fork(self, who: Who, id: UUID, entry_id: UUID, *, title: str | None = None) -> Conversation:
@@ -250,9 +265,11 @@ class ConversationStore:
 
     async def _begin_fork(self, connection: Connection, who: Who, id: UUID, at: ForkPoint) -> bool:
         parent = await self._allowed(connection, who, at.conversation_id, "writer")
-        view = view_of_row(parent)
-        place = await self._visible(connection, who, view, at.entry_id)
-        return await self._branch(connection, who, parent, id, through(view, place))
+        ranges: Sequence[Range] = []
+        if at.entry_id is not None:
+            view = view_of_row(parent)
+            ranges = before(view, await self._visible(connection, who, view, at.entry_id))
+        return await self._branch(connection, who, parent, id, ranges)
 
     async def _branch(
         self,

@@ -46,7 +46,15 @@ MAX_QUERY_CHARS: Final = 2048
 MAX_PROMPT_CHARS: Final = 65_536
 
 RESERVED_METADATA: Final = frozenset(
-    {"status", "forgotten", "needs_inversion", "harmful_reasons", "original_content", "merged_into"}
+    {
+        "status",
+        "forgotten",
+        "needs_inversion",
+        "harmful_reasons",
+        "harmful_reasons_dropped",
+        "original_content",
+        "merged_into",
+    }
 )
 """The keys of metadata that say in which state a memory or an entity is: nobody else writes them."""
 

@@ -69,6 +69,7 @@ async def test_each_call_is_told_with_who_what_and_why(ask: Wire, lines: list[An
         assert line.items() >= {
             "log_level": "info", "action": action, "user": "boss", "client": "console", "role": "admin",
             "target": id if id in call else None, "justification": "why", "outcome": "done", "request_id": REQUEST_ID,
+            "tenant": ask.tenant,
         }.items()  # fmt: skip
         assert line["parameters"].items() >= parameters.items()
         assert "Lisbon" not in str(line)

@@ -31,7 +31,11 @@ async def test_failures_are_the_same_over_both(both: BothWires, trip: UUID) -> N
 
 async def test_what_only_messages_can_get_wrong_is_named_by_their_fields(both: BothWires, trip: UUID) -> None:
     one, new = {"conversation_id": trip.bytes}, {"content_type": "x"}
-    conversations, entries = "ConversationsService", "EntriesService"
+    conversations, entries, members = (
+        "ConversationsService",
+        "EntriesService",
+        "ConversationMembershipsService",
+    )
     infinite, nowhere = values({"a": [0, 0]}), values(0)
     infinite[0].struct_value.fields["a"].list_value.values[1].number_value = math.inf
     nowhere[0].number_value = math.nan
@@ -41,8 +45,9 @@ async def test_what_only_messages_can_get_wrong_is_named_by_their_fields(both: B
          "conversation_id: should be 16 bytes, or none"),
         (f"{conversations}.ForkConversation", one | {"entry_id": bytes(17)}, "entry_id: should be 16 bytes, or none"),
         (f"{conversations}.ListConversations", {"mode": 9}, "mode: 9 is none of its values"),
-        (f"{conversations}.ListForks", one | page(size=-1), "$.page_size: should be greater than or equal to 1"),
-        (f"{conversations}.ListForks", one | page("x"), "page_token is none of this listing"),
+        (f"{members}.ListMemberships", one | page(size=-1), "$.page_size: should be greater than or equal to 1"),
+        (f"{members}.ListMemberships", one | page("x"), "page_token is none of this listing"),
+        (f"{conversations}.ListForks", one | page(size=-1), "$.limit: should be greater than or equal to 1"),
         (f"{entries}.ListEntries", one | {"channel": -3}, "channel: -3 is none of its values"),
         (f"{entries}.AppendEntry", one | {"entry": pb.CreateEntryRequest(content=infinite, **new)},
          "$.content[0].a[1]: should be a finite number"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from datetime import datetime
 from typing import Any
+from urllib.parse import quote
 from uuid import UUID, uuid4
 
 import httpx
@@ -108,10 +109,10 @@ async def test_forks_show_what_comes_before_them_and_their_own(ask: Wire, clock:
 async def test_an_append_to_an_unknown_id_begins_it_and_maybe_as_a_fork(ask: Wire) -> None:
     id, fork = str(uuid4()), str(uuid4())
     first = await ask.say(id, "x" * 50)
-    await ask.say(id, "B")
+    second = await ask.say(id, "B")
     assert (await ask(f"GET {ROOT}/{id}")).json()["title"] == "x" * 40
     body = {
-        "contentType": "history", "content": [{"text": "C"}], "forkedAtConversationId": id, "forkedAtEntryId": first,
+        "contentType": "history", "content": [{"text": "C"}], "forkedAtConversationId": id, "forkedAtEntryId": second,
     }  # fmt: skip
     assert (await ask(f"POST {ROOT}/{fork}/entries", body)).status_code == 201
     assert texts(await ask.entries(fork)) == ["x" * 50, "C"]
@@ -119,8 +120,9 @@ async def test_an_append_to_an_unknown_id_begins_it_and_maybe_as_a_fork(ask: Wir
     assert texts(await ask.entries(fork)) == ["x" * 50, "C", "C"]
     assert (await ask(f"GET {ROOT}/{fork}")).json()["forkedAtEntryId"] == first
     assert (await ask(f"POST {ROOT}/{id}/entries", body, user="bob")).status_code == 403
-    half = await ask(f"POST {ROOT}/{uuid4()}/entries", body | {"forkedAtEntryId": None})
+    half = await ask(f"POST {ROOT}/{uuid4()}/entries", body | {"forkedAtConversationId": None})
     assert (half.status_code, half.json()["code"]) == (400, "validation_error")
+    assert half.json()["details"]["violations"][0]["field"] == "forkedAtConversationId"
 
 
 async def test_memory_is_a_clients_and_synced_by_epochs(ask: Wire) -> None:
@@ -218,6 +220,24 @@ async def test_lists_of_conversations_by_mode_query_and_page(ask: Wire, clock: T
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("title", "parts"),
+    [
+        ("İstanbul", ["İstanbul", "istanbul", "ISTANBUL", "i\u0307st", "İS"]),
+        ("ΟΔΟΣ ΘΗΣΕΩΣ", ["ΟΔΟΣ", "οδος", "οδοσ", "θησεως", "ΘΗΣΕΩΣ", "ΕΩΣ", "ς θ"]),
+        ("Straße nach Ärger", ["STRAßE", "ÄRGER", "ärg"]),
+    ],
+)
+async def test_conversations_are_found_by_parts_of_names_in_any_case(
+    ask: Wire, title: str, parts: list[str]
+) -> None:
+    titled, described = await ask.new(title=title), await ask.new(metadata={"deep": [{"x": title}]})
+    await ask.new(title="Other")
+    for part in parts:
+        answer = await ask(f"GET {ROOT}?query={quote(part)}")
+        assert {one["id"] for one in answer.json()["data"]} == {titled, described}, part
+
+
 async def test_sharing_and_transfers_over_the_wire(ask: Wire) -> None:
     id = await ask.new(title="Trip")
     shared = await ask(f"POST {ROOT}/{id}/memberships", {"userId": "bob", "accessLevel": "reader"})
@@ -244,8 +264,8 @@ async def test_sharing_and_transfers_over_the_wire(ask: Wire) -> None:
         },
     )  # fmt: skip
     assert (await ask("GET /v1/ownership-transfers?role=recipient", user="bob")).json() == {
-        "data": [transfer]
-    }
+        "data": [transfer], "nextCursor": None, "afterCursor": None,
+    }  # fmt: skip
     assert (await ask(f"POST /v1/ownership-transfers/{transfer['id']}/accept", user="bob")).status_code == 204
     assert (await ask(f"GET {ROOT}/{id}")).json()["accessLevel"] == "manager"
     assert (await ask(f"DELETE {ROOT}/{id}/memberships/nobody")).status_code == 204
@@ -369,6 +389,14 @@ async def test_indexers_give_entries_the_texts_by_which_they_are_found(ask: Wire
     await ask(f"DELETE {ROOT}/{id}")
     assert await unindexed() == []
     assert (await index(text(entries[1]))).status_code == 404
+
+
+async def test_a_text_in_metadata_may_be_as_long_as_all_of_it(ask: Wire) -> None:
+    for length, status in ((16_385, 201), (65_528, 201), (65_529, 400), (70_000, 400)):
+        answer = await ask(f"POST {ROOT}", {"metadata": {"k": "x" * length}})
+        assert answer.status_code == status, length
+        if status == 400:
+            assert answer.json()["details"]["violations"][0]["field"] == "metadata"
 
 
 async def test_each_field_at_fault_is_named(ask: Wire) -> None:

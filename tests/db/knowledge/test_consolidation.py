@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -14,11 +15,15 @@ import pytest
 
 from elf.config.tables.knowledge import KnowledgeTable
 from elf.core.errors import ProviderBroken, ProviderRefused, ProviderUnavailable, Unavailable
+from elf.families.knowledge.api import listing as a
 from elf.families.knowledge.api import working as k
+from elf.families.knowledge.api import writing as w
+from elf.families.knowledge.api.lifecycle import OneMemory
 from elf.families.knowledge.consolidation.batches import LeaseLost, Shard
 from elf.families.knowledge.consolidation.jobs import EpisodeJobs
 from elf.families.knowledge.consolidation.prompt import Shown, shown
 from elf.families.knowledge.consolidation.service import Consolidation
+from elf.families.knowledge.lifecycle.states import MemoryStates
 from elf.outbox.chores import Due
 from elf.outbox.given_up import JOB_STATES, Place
 from elf.providers.port import Prompt
@@ -29,6 +34,10 @@ pytestmark = pytest.mark.anyio
 NEWEST = Place(datetime.max.replace(tzinfo=UTC), UUID(int=2**128 - 1))
 
 Answer = Callable[[Shown], Mapping[str, Any] | str]
+
+
+class Killed(BaseException):
+    """In place of the death of a process."""
 
 
 @dataclass
@@ -126,11 +135,24 @@ async def test_episode_grouping_and_prompt_construction(consolidating: Consolida
     await consolidating.episode("second")
     answer = await consolidating.run()
     assert answer.groups == {"cooking": 1, "travel": 2}
-    cooking, travel = model.shown
+    cooking, travel = sorted(model.shown, key=lambda known: len(known.episodes))
     assert [episode.content for episode in cooking.episodes] == ["about soup"]
     assert [episode.content for episode in travel.episodes] == ["first", "second"]
     assert [known.id for known in travel.facts] == [fact]
     assert [known.id for known in travel.rules] == [rule]
+
+
+async def test_agents_of_one_name_are_told_apart_by_their_tenants(consolidating: Consolidating) -> None:
+    await consolidating.episode("Bo")
+    await consolidating.episode("Cleo", tenant_id="other")
+    await consolidating.episode("bad", tenant_id="third")
+    consolidating.model.answer = lambda known: (
+        "no" if known.episodes[0].content == "bad" else a_fact_each(known)
+    )
+    answer = await consolidating.service.run_all(k.AllTenants(), AGENT)
+    assert answer.groups == {TENANT: {"travel": 1}, "other": {"travel": 1}, "third": {"travel": 1}}
+    assert (answer.butlers_processed, answer.groups_consolidated, answer.facts_created) == (3, 2, 2)
+    assert answer.errors[0] == "third: travel: no_json"
 
 
 async def test_what_is_known_is_shown_newest_first_as_far_as_there_is_room(
@@ -379,6 +401,150 @@ async def test_a_batch_that_fails_is_halved_until_what_is_at_fault_is_alone(
         "consolidated", "consolidated", "dead_letter", "consolidated",
     ]  # fmt: skip
     assert sorted(subject for subject, _, _ in await small.facts()) == ["four", "one", "two"]
+
+
+async def test_one_episode_that_a_model_cannot_take_is_the_only_one_given_up_of_a_large_batch(
+    consolidating: Consolidating,
+) -> None:
+    large = with_config(consolidating, batch_episodes=100, max_attempts=5, retry_seconds=1)
+    names = [f"Guest {number}" for number in range(100)]
+    for name in names:
+        await large.episode("poison" if name == "Guest 57" else name)
+
+    def answer(known: Shown) -> Mapping[str, Any] | str:
+        poisoned = any(episode.content == "poison" for episode in known.episodes)
+        return "no" if poisoned else a_fact_each(known)
+
+    large.model.answer = answer
+    for _ in range(6):
+        try:
+            await large.drain()
+        except Unavailable:
+            large.house.clock.turn(hours=1)
+    states = await large.states()
+    assert [number for number, (state, _) in enumerate(states) if state == "dead_letter"] == [57]
+    assert {state for state, _ in states} == {"consolidated", "dead_letter"}
+    assert sorted(subject for subject, _, _ in await large.facts()) == sorted(set(names) - {"Guest 57"})
+    assert len(large.model.prompts) < 25
+
+
+async def test_the_last_statement_of_a_batch_wins(consolidating: Consolidating) -> None:
+    house, model = consolidating.house, consolidating.model
+    model.answer = lambda known: {"new_facts": [told("Ana", episode.content) for episode in known.episodes]}
+    for round in range(10):
+        towns = [f"lives in town {round}-{number}" for number in range(20)]
+        items = [w.NewEpisode(butler="travel", content=town) for town in towns]
+        await house.writing.store_episodes(w.StoreEpisodes(tenant_id=TENANT, items=items), AGENT)
+        await consolidating.drain()
+        assert [episode.content for episode in model.shown[-1].episodes] == towns
+        assert [content for _, content, state in await consolidating.facts() if state == "active"] == [
+            towns[-1]
+        ]
+        house.clock.turn(seconds=1)
+        page = a.ListEpisodes(tenant_id=TENANT, limit=20)
+        listed = (await house.listing.episodes(page, AGENT)).items
+        assert [one.content for one in listed] == towns[::-1]
+
+
+async def test_facts_and_rules_of_a_batch_are_shown_and_listed_in_their_order(
+    consolidating: Consolidating,
+) -> None:
+    house = consolidating.house
+    facts = [w.NewFact(subject="Ana", predicate=f"p{number}", content=f"c{number}") for number in range(30)]
+    await house.writing.store_facts(w.StoreFacts(tenant_id=TENANT, items=facts), AGENT)
+    rules = [w.NewRule(content=f"rule {number}") for number in range(30)]
+    await house.writing.store_rules(w.StoreRules(tenant_id=TENANT, items=rules), AGENT)
+    await consolidating.episode()
+    await consolidating.drain()
+    (known,) = consolidating.model.shown
+    assert [one.content for one in known.facts] == [one.content for one in facts[::-1]]
+    assert [one.content for one in known.rules] == [one.content for one in rules[::-1]]
+    listed = (await house.listing.facts(a.ListFacts(tenant_id=TENANT, limit=31), AGENT)).items
+    assert [one.content for one in listed][1:] == [one.content for one in facts[::-1]]
+
+
+async def test_what_is_forgotten_while_the_model_is_at_work_leaves_nothing(
+    consolidating: Consolidating,
+) -> None:
+    kept, gone = await consolidating.episode("Bo"), await consolidating.episode("Cleo")
+    states = MemoryStates(consolidating.house.kit)
+
+    async def forget() -> None:
+        await states.forget(OneMemory(tenant_id=TENANT, memory_type="episode", memory_id=gone), AGENT)
+
+    consolidating.model.meanwhile = forget
+    await consolidating.drain()
+    assert await consolidating.facts() == [("Bo", "flew", "active")]
+    assert [[one.content for one in known.episodes] for known in consolidating.model.shown] == [
+        ["Bo", "Cleo"],
+        ["Bo"],
+    ]
+    links = await consolidating.house.rows("SELECT target_id FROM knowledge_links")
+    assert [link["target_id"] for link in links] == [kept]
+    assert "episode_consolidated" not in await consolidating.house.events(gone)
+
+
+async def test_the_only_episode_is_forgotten_while_the_model_is_at_work(consolidating: Consolidating) -> None:
+    gone = await consolidating.episode("Cleo")
+    states = MemoryStates(consolidating.house.kit)
+
+    async def forget() -> None:
+        await states.forget(OneMemory(tenant_id=TENANT, memory_type="episode", memory_id=gone), AGENT)
+
+    consolidating.model.meanwhile = forget
+    with pytest.raises(LeaseLost):
+        await consolidating.drain()
+    assert await consolidating.facts() == []
+    await consolidating.drain()
+    assert len(consolidating.model.prompts) == 1
+
+
+async def test_random_batches_end_with_their_last_statements_whatever_is_forgotten_and_fails(
+    consolidating: Consolidating,
+) -> None:
+    """200 batches of conflicting statements, while episodes are forgotten and processes die as the model is at work."""
+    chance = random.Random(42)
+    small = with_config(consolidating, batch_episodes=7, lease_seconds=60)
+    house, model, states = small.house, small.model, MemoryStates(small.house.kit)
+    model.answer = lambda known: {
+        "new_facts": [told(*one.content.split(" ", 1)) for one in known.episodes if " " in one.content]
+    }
+    stored: list[tuple[UUID, str]] = []
+    forgotten: set[UUID] = set()
+
+    async def meanwhile() -> None:
+        if chance.random() < 0.3:
+            waiting = await house.rows(
+                "SELECT id FROM knowledge_episodes WHERE consolidation_status = 'pending' AND expires_at > $1",
+                house.clock.now(),
+            )
+            for row in chance.sample(waiting, min(len(waiting), chance.randint(1, 3))):
+                forgotten.add(row["id"])
+                asked = OneMemory(tenant_id=TENANT, memory_type="episode", memory_id=row["id"])
+                await states.forget(asked, AGENT)
+        if chance.random() < 0.1:
+            raise Killed
+
+    model.meanwhile = meanwhile
+    for round in range(200):
+        names = [chance.choice(["Ana", "Bo", "Cleo"]) for _ in range(chance.randint(1, 12))]
+        said = [f"{name} lives in town {round}-{number}" for number, name in enumerate(names)]
+        items = [w.NewEpisode(butler="travel", content=one) for one in said]
+        answer = await house.writing.store_episodes(w.StoreEpisodes(tenant_id=TENANT, items=items), AGENT)
+        stored += zip((one.id for one in answer.items), said, strict=True)
+        for _ in range(50):
+            try:
+                await small.drain()
+                break
+            except (Killed, LeaseLost):
+                house.clock.turn(seconds=61)
+        house.clock.turn(seconds=1)
+    derived = {content for _, content, _ in await small.facts()}
+    assert not derived & {said.split(" ", 1)[1] for id, said in stored if id in forgotten}
+    last = {said.split(" ", 1)[0]: said.split(" ", 1)[1] for id, said in stored if id not in forgotten}
+    active = {subject: content for subject, content, state in await small.facts() if state == "active"}
+    assert active == last
+    assert len(derived) == len(stored) - len(forgotten)
 
 
 async def test_a_model_that_is_away_for_an_hour_costs_no_attempt_and_all_is_done_after(

@@ -46,7 +46,7 @@ async def test_decay_sweep_threshold_transitions(life: Life) -> None:
     life.clock.turn(days=139)  # rules: .0496, standard: .158
     answer = await life.swept()
     assert answer.model_dump() == NOTHING | {
-        "facts_checked": 3, "facts_fading": 1, "facts_expired": 1, "rules_checked": 1, "rules_forgotten": 1,
+        "facts_checked": 3, "facts_fading": 1, "facts_expired": 1, "rules_checked": 1, "rules_expired": 1,
     }  # fmt: skip
     states = {name: await life.house.row("fact", id) for name, id in facts.items()}
     assert {name: (row["validity"], row["metadata"]) for name, row in states.items()} == {

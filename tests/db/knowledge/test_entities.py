@@ -136,6 +136,15 @@ async def test_fuzzy_match(people: People) -> None:
     assert await people.found("Zz", enable_fuzzy=True) == []
 
 
+async def test_who_is_merely_similar_is_found_beside_any_number_of_closer_names(people: People) -> None:
+    for number in range(30):
+        await people.add(f"Aleksander Peterson {number}")
+    await people.add("Alexander Petersen")
+    found = await people.found("Aleksander Peterson", enable_fuzzy=True)
+    assert [way for _, way, _ in found] == ["prefix"] * 30 + ["fuzzy"]
+    assert found[-1] == ("Alexander Petersen", "fuzzy", 20.0)
+
+
 async def test_fuzzy_match_without_pg_trgm(people: People) -> None:
     await people.add("Alexander Petersen")
     people.resolution._sql = people.house.kit.queries.__class__(  # a server that never heard of it

@@ -241,13 +241,16 @@ async def test_re_embed_migration_support(life: Life) -> None:
     ]  # fmt: skip
     await life.forget("fact", await life.fact("gone"))
     await life.forget("rule", await life.house.rule("gone"))
-    life.house.model.version = "fake:newer:384"
+    former, life.house.model.version = life.house.model.version, "fake:newer:384"
     reembedding = Reembedding(life.house.kit, life.house.model.version)
     answer = await reembedding.run(Reembed(), ANA)
     assert (answer.outdated, answer.running) == ({"episode": 1, "fact": 1, "rule": 1}, True)
     await life.do_jobs()
     for kind, id in stored:
         assert (await life.house.row(kind, id))["embedding_version"] == "fake:newer:384"
+        assert (await life.house.events(id))[-1] == "reembedded"
+    told = await life.house.rows("SELECT payload FROM knowledge_events WHERE event_type = 'reembedded'")
+    assert [event["payload"] for event in told] == [{"from": former, "to": "fake:newer:384"}] * 3
     answer = await reembedding.run(Reembed(), ANA)
     assert (answer.outdated, answer.running) == ({"episode": 0, "fact": 0, "rule": 0}, False)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from uuid import uuid4
 
 import anyio
@@ -9,7 +10,6 @@ import pytest
 
 from elf.core.errors import InvalidRequest, NotFound
 from elf.db.database import Database
-from elf.families.knowledge.lifecycle.marks import REASONS_KEPT
 from tests.db.knowledge.conftest import AGENT, KnowledgeHouse
 from tests.db.knowledge.lifecycle_kit import BOB, Life
 
@@ -195,11 +195,26 @@ async def test_a_blank_reason_is_none_and_credentials_are_blanked(life: Life) ->
     assert "with  in it" in contexts
 
 
-async def test_the_newest_reasons_stay_with_the_rule_and_all_with_its_applications(life: Life) -> None:
+async def test_all_reasons_stay_with_the_rule_while_there_is_room(life: Life) -> None:
     rule = await life.house.rule()
-    for number in range(REASONS_KEPT + 2):
-        marked = await life.harmful(rule, reason=f"reason {number}")
+    said = [f"reason {number}" for number in range(80)]
+    for reason in said:
+        marked = await life.harmful(rule, reason=reason)
+    assert marked.metadata["harmful_reasons"] == said
+    assert "harmful_reasons_dropped" not in marked.metadata
+
+
+async def test_beyond_64_kib_the_oldest_reasons_go_and_are_counted_and_all_stay_with_the_applications(
+    life: Life,
+) -> None:
+    rule = await life.house.rule()
+    said = [f"{number} {'ä' * 1000}" for number in range(40)]  # 2 KB each
+    for reason in said:
+        marked = await life.harmful(rule, reason=reason)
     reasons = marked.metadata["harmful_reasons"]
-    assert reasons == [f"reason {number}" for number in range(2, REASONS_KEPT + 2)]
+    dropped = marked.metadata["harmful_reasons_dropped"]
+    assert reasons == said[dropped:]
+    assert len(json.dumps(reasons, ensure_ascii=False).encode()) <= 65_536
+    assert len(json.dumps(said[dropped - 1 :], ensure_ascii=False).encode()) > 65_000
     found = await life.house.rows("SELECT reason FROM knowledge_rule_applications")
-    assert len({row["reason"] for row in found}) == REASONS_KEPT + 2
+    assert {row["reason"] for row in found} == set(said)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
 
+import anyio
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -187,3 +190,34 @@ async def test_an_answer_without_a_model_says_so(finder: Finder) -> None:
 
 def _lines(block: ContextAnswer) -> list[str]:
     return [line for line in block.context.splitlines() if line.startswith("- ")]
+
+
+@contextmanager
+def bounded() -> Iterator[None]:
+    """Cut off what would wait for Postgres as long as any other call does, which is half a minute."""
+    with anyio.fail_after(15):
+        yield
+
+
+@pytest.mark.parametrize("table", ["knowledge_facts", "knowledge_rules"])
+async def test_a_prompt_does_without_its_context_while_a_table_is_locked(finder: Finder, table: str) -> None:
+    await finder.fact("a window seat")
+    async with finder.house.database.transaction() as connection:
+        await connection.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
+        with bounded():
+            answer = await finder.context("a seat")
+    assert (answer.context, answer.facts, answer.rules, answer.degraded) == (HEADER, [], [], ["storage"])
+    assert FACTS in (await finder.context("a seat")).context
+
+
+async def test_a_prompt_does_without_its_context_whatever_fails_in_the_database(finder: Finder) -> None:
+    await finder.fact("a window seat")
+    try:
+        async with finder.house.database.connection() as connection:
+            await connection.execute("ALTER TABLE knowledge_rules RENAME TO knowledge_rules_lost")
+        answer = await finder.context("a seat")
+    finally:
+        async with finder.house.database.connection() as connection:
+            await connection.execute("ALTER TABLE knowledge_rules_lost RENAME TO knowledge_rules")
+    assert (answer.context, answer.facts, answer.rules, answer.degraded) == (HEADER, [], [], ["storage"])
+    assert FACTS in (await finder.context("a seat")).context

@@ -181,13 +181,14 @@ PLANS: Final[dict[str, tuple[str, Sequence[Any], set[str]]]] = {
     "shards of a tenant": ("pending_shards", ("acme", NOW, SEEN), set()),
     "a batch": ("next_batch", ("acme", "agent 3", None, NOW, 100), _of("episodes_waiting", "episodes_lease")),
     "leased": ("lease_episodes", ("acme", ONE, NOW, SOME), set()),
-    "held": ("hold_leased", ("acme", ONE), _of("episodes_lease")),
+    "held": ("hold_leased", ("acme", ONE, [ONE]), set()),
     "shown facts": ("shown_facts", ("acme", "agent 3", "ana", 100), set()),
     "shown rules": ("shown_rules", ("acme", "agent 3", "ana", 50), set()),
     "what is updated": ("target_of_update", ("acme", ONE), set()),
     "confirmed": ("confirm_shown", ("acme", NOW, SOME), set()),
     "consolidated": ("end_consolidated", ("acme", SOME), set()),
-    "failed": ("fail_leased", ("acme", ONE, "model", NOW, 5, 60.0), _of("episodes_lease")),
+    "failed": ("fail_leased", ("acme", ONE, "model", NOW, 5, 60.0, ONE), set()),
+    "renewed": ("renew_lease", ("acme", ONE, NOW), _of("episodes_lease")),
     "released": ("release_leased", ("acme", ONE), _of("episodes_lease")),
     "requeued": ("requeue_episodes", ("acme", None), set()),
     "dead letters": ("list_dead_letters", ("acme", NOW, MIDDLE, 51), _of("episodes_dead")),
@@ -274,5 +275,7 @@ async def test_rare_words_are_looked_up_by_their_index(seeded_dsn: str, of: m.Me
 
 async def test_names_that_are_alike_are_looked_up_by_their_index(seeded_dsn: str, kind: str) -> None:
     statement = knowledge_queries()["similar_entities"].replace("<trgm>", "public")
-    used = await _indexes(seeded_dsn, statement, ("acme", "Ana Lima", None, 0.3, 20, SEEN), kind)
+    used = await _indexes(
+        seeded_dsn, statement, ("acme", "Ana Lima", None, 0.3, 20, SEEN, "%Ana Lima%"), kind
+    )
     assert "idx_knowledge_entities_searched" in used

@@ -207,6 +207,40 @@ async def test_a_host_goes_on_while_the_service_is_away(
     assert {record.levelno for record in caplog.records if record.name == "elf.client"} == {logging.WARNING}
 
 
+WRITES = (
+    "store_episode", "store_fact", "store_rule", "store_episodes", "store_facts", "store_rules", "confirm", "forget",
+    "mark_helpful", "mark_harmful", "link", "create_entity", "update_entity", "merge_entities",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("outage", OUTAGES.values(), ids=OUTAGES)
+@pytest.mark.parametrize("name", WRITES)
+async def test_every_write_may_be_gone_on_without(
+    name: str, outage: httpx.Response | Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    parameters = [*inspect.signature(methods_of(KnowledgeClient)[name].build).parameters][1:]
+    given = {
+        one: ITEMS[name] if one == "items" else SAMPLES[one]
+        for one in parameters
+        if one in {*SAMPLES, "items"}
+    }
+    assert fail_open(getattr(knowing(Script(outage)), name))(**given) is None
+    async with AsyncClient(URL, transport=Script(outage), retries=NO_RETRIES, tenant_id="t") as client:
+        assert await fail_open(getattr(client.knowledge, name))(**given) is None
+    said = [record.getMessage() for record in caplog.records if record.name == "elf.client"]
+    assert [line.split(":")[0] for line in said] == [f"gone on without {name}"] * 2
+
+
+def test_these_are_all_writes() -> None:
+    writes = {name for name in methods_of(KnowledgeClient) if not asked_of(name).for_operators}
+    reads = {
+        "get", "history", "links", "episodes", "facts", "rules", "entities", "events", "search", "recall", "context",
+        "explain", "traces", "stats", "resolve_entity", "run_consolidation",
+        "run_episode_cleanup", "get_entity",
+    }  # fmt: skip
+    assert writes - reads == set(WRITES)
+
+
 async def test_an_answer_comes_through_and_what_is_wrong_is_still_raised() -> None:
     stored = fail_open(knowing(Script(STORED)).store_fact)("Ana", "seat", "by the window")
     assert stored is not None

@@ -40,7 +40,7 @@ def test_common_words_do_not_count_beside_others() -> None:
 
 @given(ANY_TEXT, ANY_TEXT)
 def test_what_is_shown_is_of_the_text_and_marks_what_was_asked_for(query: str, text: str) -> None:
-    marked = Highlighter(query, Stems()).marked(text)
+    marked = at_once(Highlighter(query, Stems()).marked(text))
     if marked is None:
         assert not set(words_of(text)) & set(telling_words_of(query))
         return
@@ -51,11 +51,27 @@ def test_what_is_shown_is_of_the_text_and_marks_what_was_asked_for(query: str, t
 
 def test_the_part_with_the_most_hits_is_shown() -> None:
     text = f"a lamp {'x ' * 60}the lamp beside the red lamps {'y ' * 60}"
-    marked = Highlighter("lamp", Stems()).marked(text)
+    marked = at_once(Highlighter("lamp", Stems()).marked(text))
     assert marked is not None
     assert marked.startswith("**lamp** beside the red **lamps**")
 
 
 def test_a_text_without_hits_is_shown_from_its_beginning() -> None:
-    assert Highlighter("boat", Stems()).marked("a lamp") is None
+    assert at_once(Highlighter("boat", Stems()).marked("a lamp")) is None
     assert beginning("a \n lamp" + " x" * 400) == ("a lamp" + " x" * 400)[:200]
+
+
+def test_a_hit_is_shown_wherever_it_is_in_a_long_text() -> None:
+    marked = at_once(
+        Highlighter("lighthouse", Stems()).marked(f"{'sea ' * 125_000}the lighthouse {'sky ' * 60}")
+    )
+    assert marked is not None
+    assert marked.startswith("**lighthouse** sky sky")
+    assert len(marked.split()) == MAX_WORDS
+
+
+def test_of_a_script_without_spaces_each_character_is_a_word() -> None:
+    marked = at_once(Highlighter("烤鸭", Stems()).marked("我" * 100 + "想吃北京烤鸭。" + "好" * 100))
+    assert marked is not None
+    assert marked.startswith("**烤鸭**。")
+    assert len(marked.replace("**", "")) == MAX_WORDS

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from elf.families.knowledge.consolidation.answer import (
     MOST_ITEMS,
     NO_JSON,
-    NO_LIST,
+    REPORTED,
     UNREADABLE,
     ConsolidationResult,
     NewFact,
@@ -90,8 +90,10 @@ def test_no_json_found(text: str) -> None:
     [
         ("{new_facts: []}", UNREADABLE),
         ('{"new_facts": [}', UNREADABLE),
-        ('{"error": "overloaded"}', NO_LIST),
-        ('{"error": "overloaded"} {x}', NO_LIST),
+        ('{"error": "overloaded"}', REPORTED),
+        ('{"error": "overloaded"} {x}', REPORTED),
+        ('Use {} when there is nothing. {"new_facts": [{"subject": "Ana", ', UNREADABLE),
+        ('{} {"new_facts": [}', UNREADABLE),
     ],
 )
 def test_an_object_that_answers_nothing_is_no_answer(text: str, problem: str) -> None:
@@ -99,8 +101,39 @@ def test_an_object_that_answers_nothing_is_no_answer(text: str, problem: str) ->
     assert (result.found, result.parse_errors) == (False, [problem])
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "In {} braces: {} ",
+        "{} " * 40,
+        '{"thoughts": "two {} and one {"} ',
+        '{"notes": []}\n',
+        "```json\n{}\n```\n",
+    ],
+)
+def test_the_object_that_has_the_lists_is_the_answer(text: str) -> None:
+    for answer in ({"new_facts": [FACT]}, {"result": {"new_facts": [FACT], "confirmations": None}}):
+        result = read_answer(text + json.dumps(answer))
+        assert [one.subject for one in result.new_facts] == ["Ana"]
+        assert result.parse_errors == []
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_null_is_an_empty_list(name: str) -> None:
+    result = read(**{"new_facts": [FACT], "confirmations": [ID]} | {name: None})
+    assert (result.found, result.parse_errors) == (True, [])
+    assert len(result.new_facts) + len(result.confirmations) == (
+        1 if name in ("new_facts", "confirmations") else 2
+    )
+
+
 def test_an_empty_object_and_empty_lists_are_an_answer() -> None:
-    for text in ("{}", json.dumps(EMPTY), json.dumps(EMPTY | {"notes": {"x": [1]}})):
+    for text in (
+        "{}",
+        '{"thoughts": "nothing"}',
+        json.dumps(EMPTY),
+        json.dumps(EMPTY | {"notes": {"x": [1]}}),
+    ):
         result = read_answer(text)
         assert (result.found, result.parse_errors, result.new_facts) == (True, [], [])
 
@@ -191,7 +224,7 @@ def test_confirmation_validation() -> None:
 
 
 @pytest.mark.parametrize("name", EMPTY)
-@pytest.mark.parametrize("given", [None, {}, "x", 5, True])
+@pytest.mark.parametrize("given", [{}, "x", 5, True])
 def test_what_is_no_list_is_told_and_the_other_lists_stand(name: str, given: Any) -> None:
     result = read(**{"new_facts": [FACT], "confirmations": [ID]} | {name: given})
     assert result.found

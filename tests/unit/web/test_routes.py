@@ -36,7 +36,9 @@ NOTES = routes_of(
         ("GET", "/notes/7/history", "/notes/{note_id}/history", {"note_id": "7"}),
         ("GET", "/notes/list/history", "/notes/{note_id}/history", {"note_id": "list"}),
         ("GET", "/notes/list", "/notes/{note_id}", {"note_id": "list"}),
-        ("PUT", "/users/a b/keys/{}", "/users/{user}/keys/{key}", {"user": "a b", "key": "{}"}),
+        ("PUT", "/users/a%20b/keys/{}", "/users/{user}/keys/{key}", {"user": "a b", "key": "{}"}),
+        ("GET", "/notes/a%2Fhistory", "/notes/{note_id}", {"note_id": "a/history"}),
+        ("GET", "/notes/%252F/history", "/notes/{note_id}/history", {"note_id": "%2F"}),
     ],
 )
 def test_a_path_that_is_named_comes_before_a_parameter(
@@ -49,7 +51,17 @@ def test_a_path_that_is_named_comes_before_a_parameter(
 
 @pytest.mark.parametrize(
     "path",
-    ["/", "/notes", "/notes/", "/notes//history", "/notes/7/", "/notes/7/history/x", "/Notes/7", "/{x}"],
+    [
+        "/",
+        "/notes",
+        "/notes/",
+        "/notes//history",
+        "/notes/7/",
+        "/notes/7/history/x",
+        "/Notes/7",
+        "/{x}",
+        "/notes%2F7",
+    ],
 )
 def test_a_path_that_leads_nowhere_is_not_found(path: str) -> None:
     with pytest.raises(NotFound, match="there is nothing at"):

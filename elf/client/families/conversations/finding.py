@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from elf.client.call import Call, Listing, get, post, reader
 from elf.client.families.conversations import results as r
-from elf.client.families.conversations.wire import ROOT, found_page, page_of, told
+from elf.client.families.conversations.wire import ROOT, PageSize, found_page, page_of, told
 from elf.client.family import C_co, FamilyClient
 from elf.client.method import method
 
@@ -16,7 +16,6 @@ SearchType = Annotated[
 ]
 Ungrouped = Annotated[bool, "every entry, not only the best of each conversation"]
 WithoutEntry = Annotated[bool, "without the entries themselves"]
-PageSize = Annotated[int | None, "how many a page, up to 200, or what the service is set to"]
 
 
 class Finding(FamilyClient[C_co]):

@@ -12,9 +12,9 @@ from urllib.parse import urlencode
 from elf.client.call import Call, Listing, Stream, filled, get, post, reader
 from elf.client.context import Given
 from elf.client.families.conversations import results as r
-from elf.client.families.conversations.finding import PageSize, SearchType, Ungrouped, WithoutEntry, searched
+from elf.client.families.conversations.finding import SearchType, Ungrouped, WithoutEntry, searched
 from elf.client.families.conversations.talking import Mode, WholeTree
-from elf.client.families.conversations.wire import Id, data_of, listed, nothing, said, told
+from elf.client.families.conversations.wire import Id, PageSize, data_of, listed, nothing, said, told
 from elf.client.family import C_co, FamilyClient
 from elf.client.method import method
 

@@ -8,8 +8,7 @@ from typing import Annotated, Literal
 from elf.client.call import Call, Listing, get, post, reader
 from elf.client.context import Given
 from elf.client.families.conversations import results as r
-from elf.client.families.conversations.talking import PageSize
-from elf.client.families.conversations.wire import SESSIONS, Id, deleted, listed, told
+from elf.client.families.conversations.wire import SESSIONS, Id, PageSize, deleted, listed, told
 from elf.client.family import C_co, FamilyClient
 from elf.client.method import method
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from elf.client.call import Call, filled, get, post, reader
+from elf.client.call import Call, Listing, filled, get, post, reader
 from elf.client.families.conversations import results as r
 from elf.client.families.conversations.wire import (
     TRANSFERS,
     Id,
+    PageSize,
     conversation,
     data_of,
     deleted,
+    listed,
     nothing,
     told,
 )
@@ -55,9 +57,11 @@ class Sharing(FamilyClient[C_co]):
         self,
         *,
         role: Annotated[Literal["all", "sender", "recipient"], "as whom (default: all)"] = "all",
-    ) -> Call[Sequence[r.Transfer]]:
-        """List the transfers in which one takes part."""
-        return told(get(TRANSFERS, {"role": role}, data_of(r.Transfer)))
+        limit: PageSize = None,
+        cursor: str | None = None,
+    ) -> Listing[r.Transfer]:
+        """List the transfers in which one takes part, oldest first."""
+        return listed(TRANSFERS, {"role": role, "limit": limit}, r.Transfer, cursor)
 
     @method
     def transfer(

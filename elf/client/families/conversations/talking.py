@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from elf.client.call import Call, Listing, filled, get, post, reader
 from elf.client.families.conversations import results as r
-from elf.client.families.conversations.wire import ROOT, Id, conversation, data_of, deleted, listed, told
+from elf.client.families.conversations.wire import ROOT, Id, PageSize, conversation, deleted, listed, told
 from elf.client.family import C_co, FamilyClient
 from elf.client.json_value import encode
 from elf.client.method import method
@@ -20,7 +20,6 @@ Mode = Annotated[
 Which = Annotated[r.Channel | None, "history, or the calling client's memory (default: both)"]
 Epoch = Annotated[str | int | None, "of the memory: latest, all, or the number of one (default: latest)"]
 WholeTree = Annotated[bool, "of every conversation of its tree"]
-PageSize = Annotated[int | None, "how many a page, up to 200, or what the service is set to"]
 Content = Annotated[Sequence[object], "JSON values"]
 
 
@@ -114,7 +113,9 @@ class Talking(FamilyClient[C_co]):
         user_id: Annotated[str | None, "whose it is"] = None,
         indexed_content: Annotated[str | None, "the text by which it is found"] = None,
         forked_at_conversation_id: Annotated[Id | None, "a new conversation is a fork of this one"] = None,
-        forked_at_entry_id: Annotated[Id | None, "behind this entry of it"] = None,
+        forked_at_entry_id: Annotated[
+            Id | None, "the fork has the entries before this one (default: none)"
+        ] = None,
     ) -> Call[r.Entry]:
         """Append an entry; a conversation of an id that there is not begins with it.
 
@@ -158,9 +159,11 @@ class Talking(FamilyClient[C_co]):
         return told(post(path, {"title": title}, reader(r.Conversation), repeat="never"))
 
     @method
-    def forks(self, conversation_id: Id) -> Call[Sequence[r.Fork]]:
+    def forks(
+        self, conversation_id: Id, *, limit: PageSize = None, cursor: str | None = None
+    ) -> Listing[r.Fork]:
         """List the conversations of a tree, the root first. Raises NotFound, Forbidden."""
-        return told(get(f"{conversation(conversation_id)}/forks", {}, data_of(r.Fork)))
+        return listed(f"{conversation(conversation_id)}/forks", {"limit": limit}, r.Fork, cursor)
 
     @method
     def cancel_response(self, conversation_id: Id) -> Call[None]:

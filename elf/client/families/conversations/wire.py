@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Generic, TypeVar
+from typing import Annotated, Generic, TypeVar
 from uuid import UUID
 
 from msgspec import Struct
@@ -24,6 +24,7 @@ TRANSFERS = "/v1/ownership-transfers"
 SESSIONS = "/v1/sessions"
 
 Id = UUID | str
+PageSize = Annotated[int | None, "how many a page, up to 200, or what the service is set to"]
 T = TypeVar("T")
 
 

@@ -409,12 +409,9 @@ class Merged(Struct, frozen=True):
 # Work
 
 
-class Consolidated(Struct, frozen=True, kw_only=True):
-    """What one batch of each agent's episodes came to. `remaining` episodes wait."""
-
+class _Consolidated(Struct, frozen=True, kw_only=True):
     episodes_processed: int
     butlers_processed: int
-    groups: dict[str, int]
     groups_consolidated: int
     facts_created: int
     facts_updated: int
@@ -423,6 +420,18 @@ class Consolidated(Struct, frozen=True, kw_only=True):
     episodes_consolidated: int
     errors: list[str]
     remaining: int
+
+
+class Consolidated(_Consolidated, frozen=True, kw_only=True):
+    """What one batch of each agent's episodes came to. `remaining` episodes wait."""
+
+    groups: dict[str, int]
+
+
+class TenantsConsolidated(_Consolidated, frozen=True, kw_only=True):
+    """The same of several tenants: `groups` are those of the agents of each."""
+
+    groups: dict[str, dict[str, int]]
 
 
 class CleanedUp(Struct, frozen=True):
@@ -443,7 +452,7 @@ class Swept(Struct, frozen=True):
     rules_checked: int
     rules_fading: int
     rules_recovered: int
-    rules_forgotten: int
+    rules_expired: int
 
 
 class Requeued(Struct, frozen=True):

@@ -49,13 +49,13 @@ class Working(FamilyClient[C_co]):
         return operators(post(f"{ADMIN}/decay_sweep", self._of(all_tenants), reader(r.Swept)))
 
     @method
-    def consolidate(self, *, all_tenants: AllTenants = False) -> Call[r.Consolidated]:
+    def consolidate(self, *, all_tenants: AllTenants = False) -> Call[r.TenantsConsolidated]:
         """For operators: consolidate the next episodes of every agent and user now.
 
         Sent again only when the first request surely did nothing.
         """
         path, body = f"{ADMIN}/consolidation", self._of(all_tenants)
-        return operators(post(path, body, reader(r.Consolidated), repeat="undone"))
+        return operators(post(path, body, reader(r.TenantsConsolidated), repeat="undone"))
 
     @method
     def clean_up(

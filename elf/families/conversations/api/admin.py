@@ -135,7 +135,7 @@ class AdminConversation(c.Conversation):
     deletedAt: datetime | None = None
 
 
-class AdminConversationPage(Response):
+class AdminConversationPage(f.Page):
     """Conversations, changed last first. `nextCursor` is null at the end."""
 
     data: list[AdminSummary]
@@ -148,7 +148,7 @@ class AdminEntry(e.Entry):
     clientId: str | None = None
 
 
-class AdminEntryPage(Response):
+class AdminEntryPage(f.Page):
     """Entries in their order. `nextCursor` is null at the end."""
 
     data: list[AdminEntry]

@@ -68,14 +68,22 @@ class EntryAnswer(_Sparse, kw_only=True):
     indexedChars: int | None = None
 
 
-class ConversationsAnswer(msgspec.Struct, kw_only=True):
+class _Page(msgspec.Struct, kw_only=True):
+    """A page of a list. Some clients read its cursor as `nextCursor`, others as `afterCursor`."""
+
+    nextCursor: UUID | str | None
+    afterCursor: UUID | str | None = None
+
+    def __post_init__(self) -> None:
+        self.afterCursor = self.nextCursor
+
+
+class ConversationsAnswer(_Page, kw_only=True):
     data: list[ConversationAnswer]
-    nextCursor: UUID | None
 
 
-class EntriesAnswer(msgspec.Struct, kw_only=True):
+class EntriesAnswer(_Page, kw_only=True):
     data: list[EntryAnswer]
-    nextCursor: UUID | None
 
 
 class ContextAnswer(_Sparse, kw_only=True):
@@ -123,7 +131,11 @@ class MembershipsAnswer(msgspec.Struct):
     data: list[MembershipAnswer]
 
 
-class TransfersAnswer(msgspec.Struct):
+class ForkPageAnswer(_Page, kw_only=True):
+    data: list[ForkAnswer]
+
+
+class TransfersAnswer(_Page, kw_only=True):
     data: list[TransferAnswer]
 
 
@@ -146,9 +158,8 @@ class SearchResultAnswer(_Sparse, kw_only=True):
     entry: EntryAnswer | None = None
 
 
-class SearchAnswer(msgspec.Struct, kw_only=True):
+class SearchAnswer(_Page, kw_only=True):
     data: list[SearchResultAnswer]
-    nextCursor: str | None
     degraded: list[str] | msgspec.UnsetType
 
 

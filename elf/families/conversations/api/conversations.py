@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from elf.api.bodies import Request, Response
+from elf.api.json_bounds import USUAL, JsonBounds
 from elf.api.operation import Operation
 from elf.core.errors import Conflict, Forbidden, NotFound, ServiceError
 from elf.families.conversations.api import fields as f
@@ -43,6 +44,10 @@ class ListConversations(f.Paged):
 class CreateConversation(Request):
     """How a conversation begins."""
 
+    id: UUID | None = Field(
+        default=None,
+        description="The id to create it under: a 409 if a conversation has it, deleted ones included.",
+    )
     title: f.Title | None = None
     metadata: f.Metadata = Field(default_factory=dict)
 
@@ -66,6 +71,12 @@ class ForkEntry(f.OneConversation):
     title: f.Title | None = None
 
 
+class ListForks(f.OneConversation, f.Paged):
+    """Of which conversation."""
+
+    limit: f.Limit = f.STANDARD.limit
+
+
 class Share(f.OneConversation):
     """With whom, and what they may do."""
 
@@ -83,6 +94,9 @@ class ListTransfers(Request):
     """Which of one's transfers."""
 
     role: Literal["all", "sender", "recipient"] = "all"
+    after: f.OpaqueAfter | None = None
+    afterCursor: f.OpaqueAfter | None = None
+    limit: f.Limit = f.STANDARD.limit
 
 
 class CreateTransfer(Request):
@@ -123,7 +137,7 @@ class Conversation(ConversationSummary):
     forkedAtConversationId: UUID | None = None
 
 
-class ConversationPage(Response):
+class ConversationPage(f.Page):
     """Conversations, changed last first. `nextCursor` is null at the end."""
 
     data: list[ConversationSummary]
@@ -144,6 +158,13 @@ class Forks(Response):
     """All conversations of a tree, the root first."""
 
     data: list[ForkSummary]
+
+
+class ForkPage(f.Page):
+    """Conversations of a tree, the root first. `nextCursor` is null at the end."""
+
+    data: list[ForkSummary]
+    nextCursor: UUID | None
 
 
 class Membership(Response):
@@ -172,10 +193,11 @@ class Transfer(Response):
     createdAt: datetime
 
 
-class Transfers(Response):
-    """The transfers in which one takes part."""
+class Transfers(f.Page):
+    """Transfers in which one takes part, oldest first. `nextCursor` is null at the end."""
 
     data: list[Transfer]
+    nextCursor: str | None
 
 
 def _operation(
@@ -186,11 +208,12 @@ def _operation(
     response: type[BaseModel] | None,
     *errors: type[ServiceError],
     status: Literal[200, 201, 204] = 200,
+    json_bounds: JsonBounds = USUAL,
 ) -> Operation:
     method, path = call.split(" ")
     return Operation(
         name, method, path, summary, request, response, tag=TAG, errors=errors, text="any",  # type: ignore[arg-type]
-        status=status, needs_user=True, error_style=STYLE,
+        status=status, needs_user=True, error_style=STYLE, json_bounds=json_bounds,
     )  # fmt: skip
 
 
@@ -207,7 +230,9 @@ CREATE: Final = _operation(
     "Begin a conversation",
     CreateConversation,
     Conversation,
+    Conflict,
     status=201,
+    json_bounds=f.metadata_of(f.STANDARD),
 )
 GET: Final = _operation(
     "get_conversation",
@@ -233,8 +258,8 @@ FORKS: Final = _operation(
     "list_forks",
     f"GET {ONE}/forks",
     "List the conversations of its tree",
-    f.OneConversation,
-    Forks,
+    ListForks,
+    ForkPage,
     Forbidden,
     NotFound,
 )

@@ -36,8 +36,15 @@ class CreateEntry(f.OneConversation):
     contentType: f.ContentType
     content: f.Content
     indexedContent: f.IndexedContent | None = None
-    forkedAtConversationId: UUID | None = None
-    forkedAtEntryId: UUID | None = None
+    forkedAtConversationId: UUID | None = Field(
+        default=None,
+        description="Begin a new conversation as a fork of this one; ignored if the conversation exists.",
+    )
+    forkedAtEntryId: UUID | None = Field(
+        default=None,
+        description="The entry to fork at: the fork has the entries before it, not the entry itself. Without it, the"
+        " fork has no entries of the other conversation.",
+    )
 
 
 class SyncEntries(CreateEntry):
@@ -62,7 +69,7 @@ class Entry(Response):
     )
 
 
-class EntryPage(Response):
+class EntryPage(f.Page):
     """Entries in their order, and fewer than were asked for where they are large. `nextCursor` is null at the end."""
 
     data: list[Entry]

@@ -11,7 +11,7 @@ import msgspec
 from annotated_types import Le, MaxLen
 from pydantic import AfterValidator, Field, JsonValue
 
-from elf.api.bodies import WHOLE, FreeJson, Request
+from elf.api.bodies import WHOLE, FreeJson, Request, Response
 from elf.api.bound import Bound
 from elf.api.json_bounds import USUAL, JsonBounds
 from elf.config.tables.conversations import Bounds
@@ -51,8 +51,9 @@ def _json_bytes(most: int) -> AfterValidator:
 
 
 def metadata_of(bounds: Bounds) -> JsonBounds:
-    """Return the bounds of metadata: a larger body may hold more values, as long as those of any other."""
-    return replace(USUAL, values=USUAL.values * bounds.body_bytes // STANDARD.body_bytes)
+    """Return the bounds of metadata: a larger body may hold more values. How long one may be, its own size decides."""
+    values = USUAL.values * bounds.body_bytes // STANDARD.body_bytes
+    return replace(USUAL, values=values, string_chars=bounds.body_bytes)
 
 
 def content_of(bounds: Bounds) -> JsonBounds:
@@ -116,6 +117,11 @@ WholeLimit = Annotated[Limit, WHOLE]
 After = Annotated[UUID, Field(description="The nextCursor of the page before.")]
 
 
+OpaqueAfter = Annotated[
+    str, Field(max_length=MAX_CURSOR_CHARS, description="The nextCursor of the page before.")
+]
+
+
 class OneConversation(Request):
     """Which conversation."""
 
@@ -127,3 +133,9 @@ class Paged(Request):
 
     after: After | None = None
     afterCursor: After | None = None
+
+
+class Page(Response):
+    """A page of a list, with its cursor under both names that clients read."""
+
+    afterCursor: UUID | str | None = Field(description="nextCursor under its other name.")

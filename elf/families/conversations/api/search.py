@@ -32,10 +32,8 @@ class SearchConversations(Request):
         description="fulltext: all words of the query, or what begins with them. semantic: what means the same. "
         "auto: both, and the best of them compared with the query.",
     )
-    after: (
-        Annotated[str, Field(max_length=f.MAX_CURSOR_CHARS, description="The nextCursor of the page before.")]
-        | None
-    ) = None
+    after: f.OpaqueAfter | None = None
+    afterCursor: f.OpaqueAfter | None = None
     limit: f.WholeLimit = 20
     includeEntry: bool = Field(default=True, description="Whether results come with their entries.")
     groupByConversation: bool = Field(
@@ -56,7 +54,7 @@ class SearchResult(Response):
     entry: Entry | None = None
 
 
-class SearchPage(Response):
+class SearchPage(f.Page):
     """Results, the best first. `nextCursor` is null at the end, and after 1,000 results."""
 
     data: list[SearchResult]

@@ -1,7 +1,7 @@
 """Finding entries by words and by meaning, through the stages that all searches share.
 
 The best candidates are compared with the query; behind them come those of a deeper look, as they were found, where a
-page needs more. What is on its way into the index is looked for in Postgres, so that nothing waits to be found.
+page needs more. What the index does not have yet is looked for in Postgres, so that nothing waits to be found.
 """
 
 from __future__ import annotations
@@ -55,8 +55,9 @@ class BothWays:
         retrieved, found = await self._candidates_of(reach, query, where, stages)
         ranked = await self._ranked(query, retrieved, found, waiting, stages)
         best = best_of_each(ranked, grouped=grouped)
-        if len(best) <= offset + limit and not retrieved.is_all:
-            deeper = await self._deeper(reach, query, where, ranked, stages)
+        is_all = retrieved.is_all and len(waiting) < MOST_WAITING
+        if len(best) <= offset + limit and not is_all:
+            deeper = await self._deeper(reach, query, where, retrieved, ranked, stages)
             best = best_of_each([*ranked, *deeper], grouped=grouped)
         page = best[offset : offset + limit]
         return Hits(page, has_more=len(best) > offset + limit, degraded=retrieved.degraded)
@@ -112,11 +113,20 @@ class BothWays:
         return await scores_in_time(self._reranking, query, passages, retrieved, stages)
 
     async def _deeper(
-        self, reach: Reach, query: str, where: IndexFilter, ranked: Sequence[Hit], stages: Stages
+        self,
+        reach: Reach,
+        query: str,
+        where: IndexFilter,
+        retrieved: Retrieved,
+        ranked: Sequence[Hit],
+        stages: Stages,
     ) -> list[Hit]:
         """Return what else there is, in the order in which it is found, each with less than the last of `ranked`."""
-        retrieved = await self._retrieved(reach, query, where, MOST, stages)
-        found = await self._candidates.vouched(reach, retrieved.candidates, with_tokens=False)
+        # Before the index is asked, as above.
+        found = [found_waiting(row) for row in await self._words.waiting(reach, query, limit=MOST)]
+        if not retrieved.is_all:
+            deeper = await self._retrieved(reach, query, where, MOST, stages)
+            found += await self._candidates.vouched(reach, deeper.candidates, with_tokens=False)
         known = {hit.entry_id for hit in ranked}
         least = ranked[-1].score if ranked else 1.0
         hits = self._rules.hits([one for one in found if one.row["entry_id"] not in known], None)

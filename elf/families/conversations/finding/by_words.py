@@ -61,7 +61,7 @@ class WordSearch:
         ]
 
     async def waiting(self, reach: Reach, query: str, *, limit: int) -> Sequence[Mapping[str, Any]]:
-        """Return the rows of `find_waiting`: what the index does not know yet and has any word of a query."""
+        """Return the rows of `find_waiting`: what the index does not know and has any word of a query."""
         words = telling_words_of(query)
         if not words:
             return []

@@ -105,6 +105,6 @@ def within_one(scores: Sequence[RerankScore]) -> list[float]:
 
 def _hit(found: Found, score: float) -> Hit:
     row = found.row
-    return Hit(
-        row["entry_id"], row["conversation_id"], row["said_at"], min(max(score, 0.0), 1.0), row["text"]
-    )
+    # What Postgres found is known by how its whole text begins, and may have its words anywhere.
+    passage = None if found.point_id == row["entry_id"] else row["text"]
+    return Hit(row["entry_id"], row["conversation_id"], row["said_at"], min(max(score, 0.0), 1.0), passage)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
+from uuid import UUID
 
 import msgspec
 
@@ -12,7 +13,7 @@ from elf.api.cursor import sealed, unsealed
 from elf.api.operation import Handler, Operation
 from elf.core.errors import InvalidRequest, Unavailable
 from elf.core.measures import Measures
-from elf.core.slices import Slices, in_slices
+from elf.core.slices import in_slices
 from elf.core.words import Stems
 from elf.db.database import Database
 from elf.db.queries import Queries
@@ -22,10 +23,12 @@ from elf.families.conversations.finding.hits import MOST, Hit, Hits
 from elf.families.conversations.finding.reach import Reach
 from elf.families.conversations.model import FAMILY
 from elf.families.conversations.rules.highlights import Highlighter, beginning
-from elf.families.conversations.service import who_of
+from elf.families.conversations.service import after_of, who_of
 from elf.families.conversations.store import entry_of
 from elf.families.conversations.trees import Row
 from elf.search.stages import Stages
+
+TEXTS_AT_ONCE: Final = 16
 
 
 class Search(Protocol):
@@ -68,7 +71,8 @@ class ConversationSearch:
     async def found(self, reach: Reach, request: s.SearchConversations) -> a.SearchAnswer:
         """Answer a search within a reach. Raises InvalidRequest for a cursor of another search, and Unavailable."""
         listing = _listing(reach, request)
-        offset = 0 if request.after is None else _offset(request.after, listing)
+        after = after_of(request)
+        offset = 0 if after is None else _offset(after, listing)
         limit = min(request.limit, MOST - offset)
         stages = Stages(self._budget_s)
         try:
@@ -84,12 +88,11 @@ class ConversationSearch:
             raise Unavailable("the search could not be answered within its time") from error
         self._measures.search(family=FAMILY, stages=stages.timings, degraded=hits.degraded)
         found, is_cut = await self._found(reach.tenant_id, hits.page, request.includeEntry)
-        after = offset + (hits.page.index(found[-1][0]) + 1 if is_cut else len(hits.page))
-        has_more = (hits.has_more or is_cut) and after < MOST
-        highlighter = Highlighter(request.query, self._stems)
+        end = offset + (hits.page.index(found[-1][0]) + 1 if is_cut else len(hits.page))
+        has_more = (hits.has_more or is_cut) and end < MOST
         return a.SearchAnswer(
-            data=await in_slices(_telling(found, highlighter, with_entry=request.includeEntry)),
-            nextCursor=sealed(str(after), *listing) if has_more else None,
+            data=await self._results(reach.tenant_id, request, found),
+            nextCursor=sealed(str(end), *listing) if has_more else None,
             degraded=list(hits.degraded) or msgspec.UNSET,
         )
 
@@ -106,26 +109,38 @@ class ConversationSearch:
         is_cut = bool(rows) and rows[0]["found"] > len(rows)
         return [(hit, by_id[hit.entry_id]) for hit in page if hit.entry_id in by_id], is_cut
 
+    async def _results(
+        self, tenant_id: str, request: s.SearchConversations, found: Sequence[tuple[Hit, Row]]
+    ) -> list[a.SearchResultAnswer]:
+        """Return what is told of hits. Whole texts are read a few at a time, for they may be long."""
+        highlighter = Highlighter(request.query, self._stems)
+        results = []
+        for start in range(0, len(found), TEXTS_AT_ONCE):
+            portion = found[start : start + TEXTS_AT_ONCE]
+            texts = await self._texts(tenant_id, [hit for hit, _ in portion])
+            for hit, row in portion:
+                text = texts.get(hit.entry_id, "") if hit.passage is None else hit.passage
+                highlights = await in_slices(highlighter.marked(text)) or beginning(text)
+                results.append(_result(hit, row, highlights, with_entry=request.includeEntry))
+        return results
 
-def _telling(
-    found: Sequence[tuple[Hit, Row]], highlighter: Highlighter, *, with_entry: bool
-) -> Slices[list[a.SearchResultAnswer]]:
-    """Return the results; long texts take some milliseconds each."""
-    results = []
-    for hit, row in found:
-        results.append(_result(hit, row, highlighter, with_entry=with_entry))
-        yield
-    return results
+    async def _texts(self, tenant_id: str, hits: Sequence[Hit]) -> dict[UUID, str]:
+        """Return the whole texts of those hits whose passage is not known."""
+        ids = [hit.entry_id for hit in hits if hit.passage is None]
+        if not ids:
+            return {}
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["read_texts"], tenant_id, ids)
+        return {row["entry_id"]: row["text"] for row in rows}
 
 
-def _result(hit: Hit, row: Row, highlighter: Highlighter, *, with_entry: bool) -> a.SearchResultAnswer:
-    text = row["text"] if hit.passage is None else hit.passage
+def _result(hit: Hit, row: Row, highlights: str, *, with_entry: bool) -> a.SearchResultAnswer:
     return a.SearchResultAnswer(
         conversationId=hit.conversation_id,
         conversationTitle=row["title"],
         entryId=hit.entry_id,
         score=hit.score,
-        highlights=highlighter.marked(text) or beginning(text),
+        highlights=highlights,
         entry=a.entry(entry_of(row)) if with_entry else None,
     )
 

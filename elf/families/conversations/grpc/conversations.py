@@ -14,8 +14,6 @@ from elf.families.conversations.grpc import memory_service_pb2 as pb
 from elf.families.conversations.grpc import written
 from elf.families.conversations.grpc.fields import MODES, conversation_of, id_of, page_of, sparse, word_of
 from elf.families.conversations.grpc.json_values import reading_object
-from elf.families.conversations.grpc.whole_lists import PageOfOnes, size_of
-from elf.families.conversations.grpc.whole_lists import page_of as page_of_all
 
 
 def nothing_of(_: Any) -> Fields:
@@ -59,12 +57,13 @@ def _fork(asked: pb.ForkConversationRequest) -> Fields:
 
 
 def _forks(asked: pb.ListForksRequest) -> Fields:
-    return conversation_of(asked) | size_of(asked)
+    return conversation_of(asked) | page_of(asked.page)
 
 
-def _all_forks(answer: a.ForksAnswer, asked: pb.ListForksRequest) -> pb.ListForksResponse:
-    page, info = page_of_all(asked, answer.data, lambda one: one.conversationId)
-    return pb.ListForksResponse(forks=map(written.fork, page), page_info=info)
+def _fork_page(answer: a.ForkPageAnswer, _: Any) -> pb.ListForksResponse:
+    return pb.ListForksResponse(
+        forks=map(written.fork, answer.data), page_info=written.page_info(answer.nextCursor)
+    )
 
 
 def _conversation(answer: a.ConversationAnswer, _: Any) -> pb.Conversation:
@@ -86,6 +85,6 @@ CONVERSATIONS = Servicer(
         ),
         "DeleteConversation": Rpc(operation=c.DELETE, read=conversation_of, write=empty),
         "ForkConversation": Rpc(operation=c.FORK, read=_fork, write=_conversation),
-        "ListForks": Rpc(operation=c.FORKS, request=PageOfOnes, read=_forks, write=_all_forks),
+        "ListForks": Rpc(operation=c.FORKS, read=_forks, write=_fork_page),
     },
 )

@@ -22,7 +22,7 @@ def _search(asked: pb.SearchEntriesRequest) -> Fields:
 
 
 def _found(answer: a.SearchAnswer, _: Any) -> Slices[pb.SearchEntriesResponse]:
-    made = pb.SearchEntriesResponse(next_cursor=answer.nextCursor)
+    made = pb.SearchEntriesResponse(next_cursor=None if answer.nextCursor is None else str(answer.nextCursor))
     for one in answer.data:
         added = made.results.add(
             conversation_id=one.conversationId.bytes,

@@ -10,12 +10,16 @@ from elf.families.conversations.api import conversations as c
 from elf.families.conversations.grpc import memory_service_pb2 as pb
 from elf.families.conversations.grpc import written
 from elf.families.conversations.grpc.conversations import empty
-from elf.families.conversations.grpc.fields import LEVELS, PARTS, conversation_of, id_of, sparse, word_of
-from elf.families.conversations.grpc.whole_lists import PageOfAll, PageOfOnes, page_of, size_of
-
-
-class PageOfTransfers(PageOfAll, c.ListTransfers):
-    """Which of one's transfers."""
+from elf.families.conversations.grpc.fields import (
+    LEVELS,
+    PARTS,
+    conversation_of,
+    id_of,
+    page_of,
+    sparse,
+    word_of,
+)
+from elf.families.conversations.grpc.whole_lists import PageOfOnes, page_of_all, size_of
 
 
 def _memberships(asked: pb.ListMembershipsRequest) -> Fields:
@@ -25,7 +29,7 @@ def _memberships(asked: pb.ListMembershipsRequest) -> Fields:
 def _all_memberships(
     answer: a.MembershipsAnswer, asked: pb.ListMembershipsRequest
 ) -> pb.ListMembershipsResponse:
-    page, info = page_of(asked, answer.data, lambda one: one.userId)
+    page, info = page_of_all(asked, answer.data, lambda one: one.userId)
     return pb.ListMembershipsResponse(memberships=map(written.membership, page), page_info=info)
 
 
@@ -51,14 +55,13 @@ def _membership(answer: a.MembershipAnswer, _: Any) -> pb.ConversationMembership
 
 
 def _transfers(asked: pb.ListOwnershipTransfersRequest) -> Fields:
-    return sparse(role=word_of("role", asked.role, PARTS)) | size_of(asked)
+    return sparse(role=word_of("role", asked.role, PARTS)) | page_of(asked.page)
 
 
-def _all_transfers(
-    answer: a.TransfersAnswer, asked: pb.ListOwnershipTransfersRequest
-) -> pb.ListOwnershipTransfersResponse:
-    page, info = page_of(asked, answer.data, lambda one: one.id)
-    return pb.ListOwnershipTransfersResponse(transfers=map(written.transfer, page), page_info=info)
+def _transfer_page(answer: a.TransfersAnswer, _: Any) -> pb.ListOwnershipTransfersResponse:
+    return pb.ListOwnershipTransfersResponse(
+        transfers=map(written.transfer, answer.data), page_info=written.page_info(answer.nextCursor)
+    )
 
 
 def _wish(asked: pb.CreateOwnershipTransferRequest) -> Fields:
@@ -87,9 +90,7 @@ MEMBERSHIPS = Servicer(
 TRANSFERS = Servicer(
     service=pb.DESCRIPTOR.services_by_name["OwnershipTransfersService"],
     rpcs={
-        "ListOwnershipTransfers": Rpc(
-            operation=c.TRANSFERS, request=PageOfTransfers, read=_transfers, write=_all_transfers
-        ),
+        "ListOwnershipTransfers": Rpc(operation=c.TRANSFERS, read=_transfers, write=_transfer_page),
         "GetOwnershipTransfer": Rpc(operation=c.GET_TRANSFER, read=_one, write=_transfer),
         "CreateOwnershipTransfer": Rpc(operation=c.TRANSFER, read=_wish, write=_transfer),
         "AcceptOwnershipTransfer": Rpc(operation=c.ACCEPT_TRANSFER, read=_one, write=empty),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
-from elf.api.bodies import Request
 from elf.families.conversations.api import fields as f
 from elf.families.conversations.errors import RuleBroken
 from elf.families.conversations.grpc import memory_service_pb2 as pb
@@ -21,14 +20,10 @@ class Paged(Protocol):
     def page(self) -> pb.PageRequest: ...
 
 
-class PageOfAll(Request):
-    """How many of a list that its operation gives whole."""
+class PageOfOnes(f.OneConversation):
+    """Of which conversation, and how many of a list that its operation gives whole."""
 
     page_size: f.WholeLimit | None = None
-
-
-class PageOfOnes(PageOfAll, f.OneConversation):
-    """Of which conversation."""
 
 
 def size_of(asked: Paged) -> dict[str, Any]:
@@ -36,7 +31,9 @@ def size_of(asked: Paged) -> dict[str, Any]:
     return sparse(page_size=asked.page.page_size or None)
 
 
-def page_of(asked: Paged, items: Sequence[T], key: Callable[[T], object]) -> tuple[Sequence[T], pb.PageInfo]:
+def page_of_all(
+    asked: Paged, items: Sequence[T], key: Callable[[T], object]
+) -> tuple[Sequence[T], pb.PageInfo]:
     """Return the page that is asked for, and where the next begins. Raises RuleBroken for a token of no item.
 
     `key` is what tells an item from the others; the token of a page is that of the last item before it.

@@ -20,13 +20,13 @@ MAX_WORD_CHARS: Final = 255
 TSVECTOR_BYTES: Final = 960_000
 """What of the 1 MB that a tsvector may have is for words; the rest is for the places where they come again."""
 
-_UNSPACED: Final = (
+UNSPACED: Final = (
     "\u0e00-\u0eff"  # Thai, Lao
     "\u1000-\u109f\u1780-\u17ff"  # Burmese, Khmer
     "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # Japanese and Chinese
     "\U00020000-\U0003ffff"
 )
-_WORD: Final = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+")
+_WORD: Final = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
 
 
 def words_of(text: str) -> list[str]:

@@ -120,7 +120,7 @@ class MergedEntities(Response):
 
 CREATE_ENTITY: Final = Operation(
     "create_entity", "POST", "/v1/knowledge/entities", "Create an entity", CreateEntity, EntityIdOf,
-    tag=TAG, text="any",
+    tag=TAG, text="any", json_bounds=f.METADATA_BOUNDS,
 )  # fmt: skip
 GET_ENTITY: Final = Operation(
     "get_entity", "GET", "/v1/knowledge/entities/{entity_id}", "Read an entity", OneEntity, rows.Entity,
@@ -128,7 +128,7 @@ GET_ENTITY: Final = Operation(
 )  # fmt: skip
 UPDATE_ENTITY: Final = Operation(
     "update_entity", "POST", "/v1/knowledge/entities/{entity_id}/update", "Change an entity", UpdateEntity, rows.Entity,
-    tag=TAG, text="any", errors=(NotFound,),
+    tag=TAG, text="any", errors=(NotFound,), json_bounds=f.METADATA_BOUNDS,
 )  # fmt: skip
 RESOLVE_ENTITY: Final = Operation(
     "resolve_entity", "POST", "/v1/knowledge/entities/resolve", "Find whom a name may mean", ResolveEntity,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Final
 from uuid import UUID
 
@@ -9,6 +10,7 @@ import msgspec
 from pydantic import AfterValidator, Field, JsonValue
 
 from elf.api.bodies import WHOLE, GivenIdentifier, Identifier, NulDropped, no_credential
+from elf.api.json_bounds import USUAL
 from elf.api.seen_text import SEEN as SEEN
 from elf.api.seen_text import is_seen, seen
 from elf.families.knowledge import model as m
@@ -37,6 +39,10 @@ def _metadata(metadata: dict[str, Any]) -> dict[str, Any]:
     if len(msgspec.json.encode(metadata)) > m.MAX_METADATA_BYTES:
         raise ValueError(f"must be at most {m.MAX_METADATA_BYTES:,} bytes of JSON")
     return metadata
+
+
+METADATA_BOUNDS: Final = replace(USUAL, string_chars=16 * m.MAX_METADATA_BYTES)
+"""Of requests with metadata: a text in it may be as long as a body, so that the size of all of it alone decides."""
 
 
 def _tags(tags: list[str]) -> list[str]:

@@ -40,12 +40,9 @@ class CleanupAll(AllTenants):
     max_entries: Annotated[int, Field(ge=0, le=MAX_ENTRIES), WHOLE] | None = None
 
 
-class ConsolidationAnswer(Response):
-    """What one batch of each shard came to; `consolidated` is false for a dry run, without a model."""
-
+class _ConsolidationAnswer(Response):
     episodes_processed: int
     butlers_processed: int
-    groups: dict[str, int] = Field(description="How many episodes of each agent were looked at.")
     groups_consolidated: int
     facts_created: int
     facts_updated: int
@@ -54,6 +51,20 @@ class ConsolidationAnswer(Response):
     episodes_consolidated: int
     errors: list[str]
     remaining: int = Field(description="How many pending episodes are left.")
+
+
+class ConsolidationAnswer(_ConsolidationAnswer):
+    """What one batch of each shard of a tenant came to."""
+
+    groups: dict[str, int] = Field(description="How many episodes of each agent were looked at.")
+
+
+class TenantsConsolidationAnswer(_ConsolidationAnswer):
+    """What one batch of each shard came to."""
+
+    groups: dict[str, dict[str, int]] = Field(
+        description="By tenant, how many episodes of each agent were looked at."
+    )
 
 
 class CleanupAnswer(Response):
@@ -72,7 +83,7 @@ class SweepAnswer(Response):
     rules_checked: int
     rules_fading: int
     rules_recovered: int
-    rules_forgotten: int
+    rules_expired: int
 
 
 class Requeue(AllTenants):
@@ -181,7 +192,7 @@ WORKING: Final = (RUN_CONSOLIDATION, RUN_CLEANUP)
 
 ADMIN: Final = "/v1/admin/knowledge"
 SWEPT: Final = (
-    "facts_fading", "facts_recovered", "facts_expired", "rules_fading", "rules_recovered", "rules_forgotten",
+    "facts_fading", "facts_recovered", "facts_expired", "rules_fading", "rules_recovered", "rules_expired",
 )  # fmt: skip
 SWEEP: Final = _post(
     f"{ADMIN}/decay_sweep", "decay_sweep", "Sweep now", AllTenants, SweepAnswer, counted=SWEPT
@@ -191,7 +202,7 @@ CONSOLIDATE_ALL: Final = _post(
     "consolidate_all",
     "Consolidate now",
     AllTenants,
-    ConsolidationAnswer,
+    TenantsConsolidationAnswer,
     is_slow=True,
     counted=("episodes_consolidated", "facts_created", "facts_updated", "rules_created"),
 )

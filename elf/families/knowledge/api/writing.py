@@ -182,7 +182,7 @@ class CreatedLink(Link):
 def _store(name: str, path: str, summary: str, request: type[Request], response: type[Response]) -> Operation:
     return Operation(
         name, "POST", f"/v1/knowledge/{path}", summary, request, response,
-        tag=TAG, text="any", errors=(ScopeDenied,),
+        tag=TAG, text="any", errors=(ScopeDenied,), json_bounds=f.METADATA_BOUNDS,
     )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 NO_JSON: Final = "No JSON block found in consolidation output"
 UNREADABLE: Final = "The JSON block of the consolidation output cannot be decoded"
-NO_LIST: Final = "The JSON object of the consolidation output has none of the four lists"
+REPORTED: Final = "The consolidation output reports an error instead of an answer"
 MOST_ITEMS: Final = 200  # of one list
 LEAST_IMPORTANCE, MOST_IMPORTANCE = 1.0, 10.0
 
@@ -34,8 +34,10 @@ _UUID: Final = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.I
 _FENCE: Final = re.compile(r"```[ \t]*json\b", re.IGNORECASE)
 _MARKS: Final = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[{}]', re.DOTALL)
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-_MOST_STARTS: Final = 16  # braces at which an object is looked for; prose has some, and an answer a few
+_MOST_UNCLOSED: Final = 16  # braces without their counterpart, each of which takes a look at all of the text
+_MOST_OTHERS: Final = 16  # objects without a list; prose has some
 _DEEPEST: Final = 100  # braces in braces; an answer has two
+_DEEPEST_ANSWER: Final = 3  # objects around an answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +87,9 @@ class ConsolidationResult:
 
 
 def read_answer(text: str) -> ConsolidationResult:
-    """Return what the text says: the object in its first ```json fence, else the outermost in balanced braces."""
+    """Return what the text says: the first object that has one of the four lists, behind the first ```json fence or, if
+    there is none, in balanced braces anywhere. Any other object says that there is nothing to tell.
+    """
     answer, problem = _object_of(text)
     errors = [] if problem is None else [problem]
     answer = answer or {}
@@ -104,16 +108,34 @@ def read_answer(text: str) -> ConsolidationResult:
 
 def _object_of(text: str) -> tuple[Mapping[str, Any] | None, str | None]:
     """Return the object that answers, or None and why there is none."""
-    problem = NO_JSON
+    problem: str | None = NO_JSON
+    others = 0
     for block in _blocks(text):
+        if not any(name in block for name in _LISTS):
+            others += 1
+            if others > _MOST_OTHERS:
+                continue
         value = _decoded(block)
+        if (answer := _answer_in(value)) is not None:
+            return answer, None
+        if isinstance(value, dict) and "error" in value:
+            return None, REPORTED
         if isinstance(value, dict):
-            if not value or any(name in value for name in _LISTS):
-                return value, None
-            problem = NO_LIST
+            problem = None
         elif problem is NO_JSON:
             problem = UNREADABLE
+    if problem is None and any(f'"{name}"' in text for name in _LISTS):
+        problem = UNREADABLE  # beside the object there is an answer, such as one that was cut off
     return None, problem
+
+
+def _answer_in(value: object, depth: int = 0) -> Mapping[str, Any] | None:
+    """Return the object that has one of the lists: this one, or one in it, as some models wrap what they say."""
+    if not isinstance(value, dict) or depth > _DEEPEST_ANSWER:
+        return None
+    if any(name in value for name in _LISTS):
+        return value
+    return next(filter(None, (_answer_in(inner, depth + 1) for inner in value.values())), None)
 
 
 def _blocks(text: str) -> Iterator[str]:
@@ -126,11 +148,12 @@ def _blocks(text: str) -> Iterator[str]:
 def _balanced(text: str, start: int) -> Iterator[str]:
     """Yield what stands in balanced braces, one after the other; braces in strings are none."""
     start = text.find("{", start)
-    for _ in range(_MOST_STARTS):
-        if start < 0:
-            return
+    unclosed = 0
+    while start >= 0 and unclosed < _MOST_UNCLOSED:
         end = _closing(text, start)
-        if end is not None:
+        if end is None:
+            unclosed += 1
+        else:
             yield text[start:end]
         start = text.find("{", start + 1 if end is None else end)
 
@@ -162,7 +185,9 @@ def _decoded(block: str) -> object:
 
 def _items(answer: Mapping[str, Any], name: str, read: Callable[[Any], T], errors: list[str]) -> list[T]:
     """Return the items of a list that can be read; adds to `errors` what cannot."""
-    given = answer.get(name, [])
+    given = answer.get(name)
+    if given is None:
+        return []
     if not isinstance(given, list):
         errors.append(f"{name}: must be a list")
         return []

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import blake2b
 from itertools import takewhile
@@ -22,6 +22,7 @@ from elf.families.knowledge.writing.events import WORKER, Event, EventType, reco
 
 Category: TypeAlias = Literal["no_json", "refused_by_model", "unusable_answer", "all_actions_failed"]
 
+_LOST: Final = "the lease of a batch of episodes was lost before it was consolidated"
 _OUTCOMES: Final[Mapping[str, EventType]] = {
     "pending": "episode_failed",
     "dead_letter": "episode_dead_letter",
@@ -58,7 +59,10 @@ class Shard(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LeasedBatch:
-    """Episodes of a shard that are consolidated here and nowhere else until the lease runs out and is taken over."""
+    """Episodes of a shard that are consolidated here and nowhere else until the lease runs out and is taken over.
+
+    Several batches, which are parts of one, may have one lease.
+    """
 
     shard: Shard
     lease: UUID
@@ -68,9 +72,26 @@ class LeasedBatch:
     def ids(self) -> list[UUID]:
         return [episode.id for episode in self.episodes]
 
+    def only(self, ids: Collection[UUID]) -> LeasedBatch:
+        """Return the batch without other episodes than these."""
+        return replace(self, episodes=[one for one in self.episodes if one.id in ids])
+
+    def halves(self) -> tuple[LeasedBatch, LeasedBatch]:
+        """Return the batch in two, of which the first has the earlier episodes."""
+        middle = len(self.episodes) // 2
+        return replace(self, episodes=self.episodes[:middle]), replace(self, episodes=self.episodes[middle:])
+
 
 class LeaseLost(Conflict):
     """Somebody else has the batch by now, or its episodes are gone."""
+
+
+class EpisodesForgotten(Exception):
+    """Some episodes of a batch were forgotten or erased while the model was at work; `left` are the others."""
+
+    def __init__(self, left: Collection[UUID]) -> None:
+        super().__init__("episodes were forgotten while they were consolidated")
+        self.left = left
 
 
 class EpisodeBatches:
@@ -92,7 +113,7 @@ class EpisodeBatches:
     async def lease(self, shard: Shard) -> LeasedBatch | None:
         """Lease the next batch of a shard; None when nothing waits, it is put off, or another batch is leased.
 
-        A batch that failed is tried again in halves, so that what cannot be consolidated is alone in the end.
+        An episode that failed is tried again alone.
         """
         now = self._kit.now()
         async with self._kit.database.transaction() as connection:
@@ -101,23 +122,40 @@ class EpisodeBatches:
             due = list(takewhile(lambda row: row["available_at"] is None or row["available_at"] <= now, rows))
             if not due:
                 return None
-            few = due[: max(1, self._rules.batch_episodes >> due[0]["retry_count"])]
+            few = due[:1] if due[0]["retry_count"] else due
             episodes = [
                 ShownEpisode(id=row["id"], created_at=row["created_at"], content=row["content"])
                 for row in few
             ]
             batch = LeasedBatch(shard, uuid4(), episodes[: how_many_fit(episodes)])
-            until = now + timedelta(seconds=self._rules.lease_seconds)
             await connection.execute(
-                self._sql["lease_episodes"], shard.tenant_id, batch.lease, until, batch.ids
+                self._sql["lease_episodes"], shard.tenant_id, batch.lease, self._until(now), batch.ids
             )
         return batch
 
+    async def renew(self, batch: LeasedBatch) -> LeasedBatch:
+        """Lease a batch for longer; returns what is left of it. Raises LeaseLost when that is nothing."""
+        until = self._until(self._kit.now())
+        async with self._kit.database.connection() as connection:
+            rows = await connection.fetch(self._sql["renew_lease"], batch.shard.tenant_id, batch.lease, until)
+        left = batch.only({row["id"] for row in rows})
+        if not left.episodes:
+            raise LeaseLost(_LOST)
+        return left
+
+    def _until(self, now: datetime) -> datetime:
+        return now + timedelta(seconds=self._rules.lease_seconds)
+
     async def hold(self, connection: Connection, batch: LeasedBatch) -> None:
-        """Keep a batch until the transaction ends. Raises LeaseLost when it is not this process's any more."""
-        rows = await connection.fetch(self._sql["hold_leased"], batch.shard.tenant_id, batch.lease)
+        """Keep a batch until the transaction ends.
+
+        Raises LeaseLost when it is not this process's any more, EpisodesForgotten when some of it is not.
+        """
+        rows = await connection.fetch(self._sql["hold_leased"], batch.shard.tenant_id, batch.lease, batch.ids)
+        if not rows:
+            raise LeaseLost(_LOST)
         if len(rows) < len(batch.episodes):
-            raise LeaseLost("the lease of a batch of episodes was lost before it was consolidated")
+            raise EpisodesForgotten({row["id"] for row in rows})
 
     async def end(
         self, connection: Connection, batch: LeasedBatch, summary: Mapping[str, int], now: datetime
@@ -131,12 +169,13 @@ class EpisodeBatches:
         await self._record(connection, batch.shard, [*events, run], now)
 
     async def fail(self, batch: LeasedBatch, category: Category) -> None:
-        """Put a batch off, or give up what failed too often; `category` is kept as last_error."""
+        """Put the one episode of a batch off, or give it up when it failed too often; `category` is its last_error."""
+        (id,) = batch.ids
         now = self._kit.now()
         async with self._kit.database.transaction() as connection:
             rows = await connection.fetch(
                 self._sql["fail_leased"], batch.shard.tenant_id, batch.lease, category, now, self._rules.max_attempts,
-                float(self._rules.retry_seconds),
+                float(self._rules.retry_seconds), id,
             )  # fmt: skip
             events = [
                 Event(
@@ -148,7 +187,7 @@ class EpisodeBatches:
             await self._record(connection, batch.shard, events, now)
 
     async def release(self, batch: LeasedBatch) -> None:
-        """Give a batch back: it was not its fault."""
+        """Give back what is left of a lease: it was not its fault."""
         async with self._kit.database.connection() as connection:
             await connection.execute(self._sql["release_leased"], batch.shard.tenant_id, batch.lease)
 

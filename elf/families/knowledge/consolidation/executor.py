@@ -108,7 +108,8 @@ class ConsolidationExecutor:
     async def execute(self, batch: LeasedBatch, shown: Shown, result: ConsolidationResult) -> Outcome:
         """Carry out all actions, whichever fail, and end the episodes; or do nothing at all.
 
-        Raises AllFailed when there were actions and each failed, LeaseLost when the batch is another's by now.
+        Raises AllFailed when there were actions and each failed, LeaseLost when the batch is another's by now,
+        and EpisodesForgotten when some of it is.
         """
         actions = await self._actions(batch, shown, result)
         return await retrying(lambda: self._carry_out(batch, actions))

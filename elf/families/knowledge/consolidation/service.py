@@ -19,6 +19,7 @@ from elf.families.knowledge.consolidation.answer import read_answer
 from elf.families.knowledge.consolidation.batches import (
     Category,
     EpisodeBatches,
+    EpisodesForgotten,
     LeasedBatch,
     LeaseLost,
     Shard,
@@ -45,7 +46,7 @@ log = structlog.get_logger()
 
 
 class BatchFailed(Exception):
-    """A batch could not be consolidated, and is put off or given up."""
+    """A batch could not be consolidated: it is halved, or its one episode put off or given up."""
 
     def __init__(self, category: Category, errors: list[str]) -> None:
         super().__init__(category)
@@ -54,40 +55,62 @@ class BatchFailed(Exception):
 
 
 @dataclass(slots=True)
-class Total:
-    """What several batches came to."""
+class Done:
+    """What came of the parts of a batch: of how many `episodes`, and what `failed`, after which nothing was done."""
 
-    groups: dict[str, int] = field(default_factory=dict)
+    outcomes: list[Outcome] = field(default_factory=list)
+    episodes: int = 0
+    failed: BatchFailed | None = None
+
+
+@dataclass(slots=True)
+class Total:
+    """What several batches came to: of one tenant, or `of_all`, whose agents may have the same names."""
+
+    of_all: bool = False
+    groups: dict[str, dict[str, int]] = field(default_factory=dict)
     groups_consolidated: int = 0
     episodes_processed: int = 0
     episodes_consolidated: int = 0
     outcome: Outcome = field(default_factory=Outcome)
 
-    def add(self, shard: Shard, batch: LeasedBatch, outcome: Outcome) -> None:
-        count = len(batch.episodes)
-        self.groups_consolidated += 1
-        self.episodes_consolidated += count
+    def look_at(self, shards: Mapping[Shard, int]) -> None:
+        for shard, count in shards.items():
+            agents = self.groups.setdefault(shard.tenant_id, {})
+            agents[shard.butler] = agents.get(shard.butler, 0) + count
+
+    def name(self, shard: Shard) -> str:
+        return f"{shard.tenant_id}: {shard.butler}" if self.of_all else shard.butler
+
+    def add(self, shard: Shard, done: Done) -> None:
+        self.groups_consolidated += done.failed is None
+        self.episodes_consolidated += done.episodes
+        for outcome in done.outcomes:
+            self._add(shard, outcome)
+        if done.failed is not None:
+            self.outcome.errors += [f"{self.name(shard)}: {done.failed.category}", *done.failed.errors]
+
+    def _add(self, shard: Shard, outcome: Outcome) -> None:
         self.outcome.facts_created += outcome.facts_created
         self.outcome.facts_updated += outcome.facts_updated
         self.outcome.rules_created += outcome.rules_created
         self.outcome.confirmations_made += outcome.confirmations_made
-        self.outcome.errors += [f"{shard.butler}: {error}" for error in outcome.errors]
+        self.outcome.errors += [f"{self.name(shard)}: {error}" for error in outcome.errors]
 
-    def answer(self, remaining: int) -> k.ConsolidationAnswer:
+    def counts(self, remaining: int) -> dict[str, Any]:
         outcome = self.outcome
-        return k.ConsolidationAnswer(
-            episodes_processed=self.episodes_processed,
-            butlers_processed=len(self.groups),
-            groups=self.groups,
-            groups_consolidated=self.groups_consolidated,
-            facts_created=outcome.facts_created,
-            facts_updated=outcome.facts_updated,
-            rules_created=outcome.rules_created,
-            confirmations_made=outcome.confirmations_made,
-            episodes_consolidated=self.episodes_consolidated,
-            errors=outcome.errors,
-            remaining=remaining,
-        )
+        return {
+            "episodes_processed": self.episodes_processed,
+            "butlers_processed": sum(map(len, self.groups.values())),
+            "groups_consolidated": self.groups_consolidated,
+            "facts_created": outcome.facts_created,
+            "facts_updated": outcome.facts_updated,
+            "rules_created": outcome.rules_created,
+            "confirmations_made": outcome.confirmations_made,
+            "episodes_consolidated": self.episodes_consolidated,
+            "errors": outcome.errors,
+            "remaining": remaining,
+        }
 
 
 class Consolidation:
@@ -102,23 +125,25 @@ class Consolidation:
 
     async def run(self, request: k.RunConsolidation, caller: Caller) -> k.ConsolidationAnswer:
         """Consolidate one batch of each shard of a tenant, but for those of other users."""
-        return await self._run(request.tenant_id, reach_of(request.tenant_id, caller))
+        total, left = await self._run(request.tenant_id, reach_of(request.tenant_id, caller))
+        return k.ConsolidationAnswer(groups=total.groups.get(request.tenant_id, {}), **total.counts(left))
 
-    async def run_all(self, request: k.AllTenants, caller: Caller) -> k.ConsolidationAnswer:
+    async def run_all(self, request: k.AllTenants, caller: Caller) -> k.TenantsConsolidationAnswer:
         """Consolidate one batch of each shard of a tenant, or of all."""
-        return await self._run(request.tenant_id, None)
+        total, left = await self._run(request.tenant_id, None)
+        return k.TenantsConsolidationAnswer(groups=total.groups, **total.counts(left))
 
-    async def _run(self, tenant_id: str | None, reach: Reach | None) -> k.ConsolidationAnswer:
-        total = Total()
+    async def _run(self, tenant_id: str | None, reach: Reach | None) -> tuple[Total, int]:
+        """Return what it came to, and how many episodes are left."""
+        total = Total(of_all=tenant_id is None)
         shards = await self._batches.shards(tenant_id, reach=reach)
-        for shard, count in shards.items():
-            total.groups[shard.butler] = total.groups.get(shard.butler, 0) + count
+        total.look_at(shards)
         if self._chat is None:
             total.episodes_processed += sum(shards.values())
         else:
             await self._one_each(list(shards), self._chat, total)
         left = await self._batches.shards(tenant_id, reach=reach)
-        return total.answer(sum(left.values()))
+        return total, sum(left.values())
 
     async def _one_each(self, shards: Sequence[Shard], chat: Chat, total: Total) -> None:
         """Consolidate a batch of each shard, several shards at once: while one waits for the model, another writes."""
@@ -139,11 +164,9 @@ class Consolidation:
             return
         total.episodes_processed += len(batch.episodes)
         try:
-            total.add(shard, batch, await self._consolidate(batch, chat))
-        except BatchFailed as failed:
-            total.outcome.errors += [f"{shard.butler}: {failed.category}", *failed.errors]
+            total.add(shard, await self._consolidate(batch, chat))
         except (Unavailable, LeaseLost) as error:
-            total.outcome.errors.append(f"{shard.butler}: {error.message}")
+            total.outcome.errors.append(f"{total.name(shard)}: {error.message}")
 
     async def drain(self, due: Due) -> None:
         """Consolidate a shard until nothing of it is left; for a chore.
@@ -153,30 +176,55 @@ class Consolidation:
         assert self._chat is not None, "there is no such chore without a model"
         shard = Shard.named(due.subject)
         while (batch := await self._batches.lease(shard)) is not None:
-            try:
-                await self._consolidate(batch, self._chat)
-            except BatchFailed as failed:
+            done = await self._consolidate(batch, self._chat)
+            if done.failed is not None:
                 raise Unavailable(
-                    f"a batch of episodes could not be consolidated: {failed.category}"
-                ) from failed
+                    f"an episode could not be consolidated: {done.failed.category}"
+                ) from done.failed
 
     async def subjects(self) -> list[str]:
         """Return the names of the shards that have something to consolidate."""
         return [shard.name for shard in await self._batches.shards(None)]
 
-    async def _consolidate(self, batch: LeasedBatch, chat: Chat) -> Outcome:
-        """Turn a batch into facts and rules. Raises BatchFailed, and Unavailable when the batch is not at fault."""
+    async def _consolidate(self, batch: LeasedBatch, chat: Chat) -> Done:
+        """Turn a batch into facts and rules; one that fails, in halves, until the episode at fault is alone.
+
+        That one is put off or given up, and those behind it wait, for what is said later has to win. Raises
+        Unavailable when the batch is not at fault, and LeaseLost.
+        """
+        done = Done()
+        parts = [batch]
         try:
-            return await self._attempt(batch, chat)
-        except BatchFailed as failed:
-            log.warning(
-                "knowledge.consolidation_failed", category=failed.category, episodes=len(batch.episodes)
-            )
-            await self._batches.fail(batch, failed.category)
-            raise
-        except Unavailable:
+            while parts and done.failed is None:
+                await self._part(parts, chat, done)
+        except (Unavailable, LeaseLost):
             await self._batches.release(batch)
             raise
+        if parts:
+            await self._batches.release(batch)
+        return done
+
+    async def _part(self, parts: list[LeasedBatch], chat: Chat, done: Done) -> None:
+        """Do the last of the parts, or put what is to be done instead of it in its place."""
+        part = parts[-1]
+        try:
+            outcome = await self._attempt(part, chat)
+        except BatchFailed as failed:
+            log.warning(
+                "knowledge.consolidation_failed", category=failed.category, episodes=len(part.episodes)
+            )
+            if len(part.episodes) == 1:
+                await self._batches.fail(part, failed.category)
+                done.failed = failed
+                return
+            first, second = (await self._batches.renew(part)).halves()
+            parts[-1:] = [one for one in (second, first) if one.episodes]
+        except EpisodesForgotten as forgotten:
+            parts[-1] = part.only(forgotten.left)
+        else:
+            parts.pop()
+            done.outcomes.append(outcome)
+            done.episodes += len(part.episodes)
 
     async def _attempt(self, batch: LeasedBatch, chat: Chat) -> Outcome:
         shown = await self._shown(batch.shard)

@@ -50,14 +50,13 @@ class EntityResolution:
     async def _candidates(self, reach: Reach, name: str, request: e.ResolveEntity) -> list[Row]:
         async with self._kit.database.connection() as connection:
             rows = await connection.fetch(
-                self._sql["named_entities"], reach.tenant_id, name, request.entity_type, f"%{_escaped(name)}%",
+                self._sql["named_entities"], reach.tenant_id, name, request.entity_type, _part(name),
                 MOST_CANDIDATES, reach.seen,
             )  # fmt: skip
             if not request.enable_fuzzy or len(name) <= 2:
                 return rows
             similar = await self._similar(connection, reach, name, request.entity_type)
-        known = {row["id"] for row in rows}
-        return [*rows, *({**row, "name_match": "fuzzy"} for row in similar if row["id"] not in known)]
+        return [*rows, *({**row, "name_match": "fuzzy"} for row in similar)]
 
     async def _similar(
         self, connection: Connection, reach: Reach, name: str, entity_type: str | None
@@ -67,7 +66,7 @@ class EntityResolution:
             return []
         statement = self._sql["similar_entities"].replace("<trgm>", schema)
         return await connection.fetch(
-            statement, reach.tenant_id, name, entity_type, LEAST_LIKENESS, SIMILAR, reach.seen
+            statement, reach.tenant_id, name, entity_type, LEAST_LIKENESS, SIMILAR, reach.seen, _part(name)
         )
 
     async def _likeness(
@@ -112,6 +111,7 @@ def _candidate(row: Row, likeness: float, domain: float) -> e.EntityCandidate:
     )
 
 
-def _escaped(name: str) -> str:
-    """Return a name in whose pattern every character stands for itself."""
-    return name.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+def _part(name: str) -> str:
+    """Return the pattern of what has a name in it, in which every character stands for itself."""
+    escaped = name.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return f"%{escaped}%"

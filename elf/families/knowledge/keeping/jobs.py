@@ -35,13 +35,17 @@ class _Inversion(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Lacking:
-    """A memory without a vector of the configured model; `text` is what is embedded of its content."""
+    """A memory without a vector of the configured model; `text` is what is embedded of its content.
+
+    `former_version` is that of the vector it has of another model, None without one.
+    """
 
     kind: MemoryType
     tenant_id: str
     id: UUID
     content: str
     text: str
+    former_version: str | None
 
 
 class MemoryJobs:
@@ -104,21 +108,35 @@ class MemoryJobs:
     ) -> None:
         now = self._kit.now()
         async with self._kit.database.transaction() as connection:
-            await self._keep(connection, lacking, vectors)
+            await self._keep(connection, lacking, vectors, now)
             for inversion in inversions:
                 await self._invert(connection, inversion, vectors, now)
             await self._kit.wrote(connection, vectors.values(), now)
             await self._kit.outbox.finish(jobs, connection)
 
-    async def _keep(self, connection: Connection, lacking: Sequence[_Lacking], vectors: Vectors) -> None:
+    async def _keep(
+        self, connection: Connection, lacking: Sequence[_Lacking], vectors: Vectors, now: datetime
+    ) -> None:
+        """Give memories their vectors, and tell of those that had one of another model."""
         made = [memory for memory in lacking if vectors[memory.text] is not None]
         if made:
-            await connection.execute(
-                self._sql["keep_memory_vectors"], self._kit.embedder.version,
+            version = self._kit.embedder.version
+            rows = await connection.fetch(
+                self._sql["keep_memory_vectors"], version,
                 [memory.kind for memory in made], [memory.tenant_id for memory in made],
                 [memory.id for memory in made], [memory.content for memory in made],
                 [vectors[memory.text] for memory in made],
             )  # fmt: skip
+            kept = {row["id"] for row in rows}
+            events: dict[str, list[Event]] = {}
+            for one in made:
+                if one.id in kept and one.former_version is not None:
+                    versions = {"from": one.former_version, "to": version}
+                    events.setdefault(one.tenant_id, []).append(
+                        Event("reembedded", one.kind, one.id, versions)
+                    )
+            for tenant_id, told in events.items():
+                await record(connection, self._sql, told, tenant_id=tenant_id, actor=WORKER, now=now)
 
     async def _invert(
         self, connection: Connection, inversion: _Inversion, vectors: Vectors, now: datetime
@@ -153,7 +171,9 @@ def _lacking(row: Mapping[str, Any]) -> _Lacking:
     content = row["content"]
     is_fact = row["memory_type"] == "fact"
     text = fact_text(row["subject"], row["predicate"], content) if is_fact else content
-    return _Lacking(row["memory_type"], row["tenant_id"], row["memory_id"], content, text)
+    return _Lacking(
+        row["memory_type"], row["tenant_id"], row["memory_id"], content, text, row["former_version"]
+    )
 
 
 def _inversion(row: Mapping[str, Any]) -> _Inversion:

@@ -101,5 +101,5 @@ def _answer(facts: Swept, rules: Swept) -> w.SweepAnswer:
         rules_checked=rules.checked,
         rules_fading=rules.fading,
         rules_recovered=rules.recovered,
-        rules_forgotten=rules.expired,
+        rules_expired=rules.expired,
     )

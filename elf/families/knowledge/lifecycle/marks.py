@@ -24,7 +24,7 @@ from elf.families.knowledge.rules import effectiveness
 from elf.families.knowledge.writing.events import Event
 
 PATH: Final = "$.rule_id"
-REASONS_KEPT: Final = 64  # with the rule; its applications keep them all
+MAX_REASONS_BYTES: Final = 65_536  # of JSON, with the rule; its applications keep them all
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class RuleMarks:
             row = await connection.fetchrow(
                 self._sql["mark_rule"], reach.tenant_id, rule_id, now, standing.applied_count,
                 standing.success_count, standing.harmful_count, standing.effectiveness_score, standing.maturity,
-                mark.outcome, mark.context, mark.reason, REASONS_KEPT, reach.actor, inverts,
+                mark.outcome, mark.context, mark.reason, MAX_REASONS_BYTES, reach.actor, inverts,
                 reach.may_change(rule["user_id"]),
             )  # fmt: skip
             assert row is not None, "it is locked"

@@ -109,8 +109,8 @@ class MemoryStates:
         self, connection: Connection, reach: Reach, request: lc.OneMemory, now: datetime
     ) -> Event | None:
         episode = await self._lock(connection, reach, request)
+        await connection.execute(self._sql["expire_episode"], reach.tenant_id, request.memory_id, now)
         if episode["expires_at"] is not None and episode["expires_at"] <= now:
             return None
-        await connection.execute(self._sql["expire_episode"], reach.tenant_id, request.memory_id, now)
         states = {"consolidation_status": episode["consolidation_status"]}
         return Event("episode_forgotten", "episode", request.memory_id, states)

@@ -8,12 +8,13 @@ from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 from uuid import UUID, uuid4
 
+import anyio
 import msgspec
 import structlog
 from pgvector import Vector
 
 from elf.api.caller import Caller
-from elf.core.errors import DatabaseUnavailable, Unavailable
+from elf.core.errors import ServiceError, Unavailable
 from elf.db.errors import retrying
 from elf.families.knowledge import model as m
 from elf.families.knowledge.access import Reach, reach_of
@@ -31,6 +32,9 @@ from elf.search.trace import DroppedCandidate, SearchTrace, TraceItem, TraceSink
 EMBEDDED_CHARS: Final = 4096
 """How much of a query is embedded: a prompt may be long, and who asks waits for it."""
 
+CONTEXT_PATIENCE_S: Final = 1.0
+"""How long a prompt waits for Postgres before it does without its context."""
+
 RECALLED: Final[tuple[m.MemoryType, ...]] = ("fact", "rule")
 MAX_DROPPED: Final = 200
 
@@ -43,6 +47,10 @@ class FoundMemories(msgspec.Struct, frozen=True, kw_only=True):
     trace_id: UUID
     items: Sequence[Mapping[str, Any]]
     degraded: Sequence[str]
+
+
+class _StorageFailed(Exception):
+    """Postgres failed, in whatever way, or took too long."""
 
 
 class _Asked(NamedTuple):
@@ -123,17 +131,17 @@ class MemorySearch:
     async def context(self, request: s.Context, caller: Caller) -> s.ContextAnswer:
         """Put the facts and rules that matter for a prompt into words; nothing is counted as referenced.
 
-        Without Postgres it is the bare header.
+        When Postgres fails, or takes too long, it is the bare header.
         """
         reach, now = reach_of(request.tenant_id, caller), self._kit.now()
         reach.allow(request.butler, "$.butler")
         try:
             ranked, degraded = await self._recalled(
                 reach, request.trigger_prompt, scope=request.butler, limit=self._rules.default_limit,
-                min_confidence=0.2, now=now, stages=Stages(),
+                min_confidence=0.2, now=now, stages=Stages(), patience_s=CONTEXT_PATIENCE_S,
             )  # fmt: skip
-        except DatabaseUnavailable as error:
-            log.warning("knowledge.context_without_storage", error=error.message)
+        except _StorageFailed as failed:
+            log.warning("knowledge.context_without_storage", error=str(failed))
             return s.ContextAnswer(context=HEADER, facts=[], rules=[], degraded=["storage"])
         best = ranked[: self._rules.default_limit]
         facts = [one for one in best if one.kind == "fact"]
@@ -161,10 +169,11 @@ class MemorySearch:
         min_confidence: float,
         now: datetime,
         stages: Stages,
+        patience_s: float | None = None,
     ) -> tuple[list[Ranked], list[str]]:
         found, degraded = await self._find(
             reach, topic, RECALLED, mode="hybrid", scope=scope, limit=limit, min_confidence=min_confidence, now=now,
-            stages=stages,
+            stages=stages, patience_s=patience_s,
         )  # fmt: skip
         return recalled(found, self._weights, limit=limit, now=now), degraded
 
@@ -180,6 +189,7 @@ class MemorySearch:
         min_confidence: float,
         now: datetime,
         stages: Stages,
+        patience_s: float | None = None,
     ) -> tuple[Mapping[m.MemoryType, Sequence[Mapping[str, Any]]], list[str]]:
         words = search_query(query)
         if not words:
@@ -195,7 +205,21 @@ class MemorySearch:
             version=self._embedder.version, limit=limit, min_confidence=min_confidence, now=now,
         )  # fmt: skip
         with stages.stage("find"):
-            return await self._legs.find(question, kinds), degraded
+            if patience_s is None:
+                return await self._legs.find(question, kinds), degraded
+            return await self._found_within(patience_s, question, kinds), degraded
+
+    async def _found_within(
+        self, patience_s: float, question: Question, kinds: Sequence[m.MemoryType]
+    ) -> Mapping[m.MemoryType, Sequence[Mapping[str, Any]]]:
+        """Find memories in this time. Raises _StorageFailed when Postgres fails or takes longer."""
+        try:
+            with anyio.fail_after(patience_s):
+                return await self._legs.find(question, kinds)
+        except ServiceError as error:
+            raise _StorageFailed(error.message) from error
+        except TimeoutError as error:
+            raise _StorageFailed("Postgres did not answer in time") from error
 
     async def _vector(self, words: str) -> Vector | None:
         try:

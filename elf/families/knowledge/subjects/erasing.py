@@ -104,6 +104,7 @@ class Erasure:
     async def _entities(self, connection: Connection, whose: Whose, rows: list[Mapping[str, Any]]) -> int:
         """Erase those of entities that no fact is about any more; returns how many went."""
         ids = [row["entity_id"] for row in rows]
+        await connection.execute(self._sql["lock_entities_of_subject"], whose.tenant_id, ids)
         gone = await connection.fetch(self._sql["erase_lonely_entities"], whose.tenant_id, ids)
         told = [("entity", row["id"]) for row in gone]
         await self._erasing.blank(connection, whose.tenant_id, told, actor=None)
