@@ -114,22 +114,26 @@ SET content = $3, search_vector = to_tsvector('english', $4::text), embedding = 
 WHERE r.tenant_id = $1 AND r.id = $2;
 
 -- name: unname_in_metadata
--- Takes out of the metadata of what stays whatever names a user: one of $2, anywhere below a key.
+-- Takes out of the metadata of what stays whatever names a user: one of $2, anywhere below a key. What is the user's own
+-- keeps the name: it is still to be erased, and found by it.
 WITH episodes AS (
   UPDATE knowledge_episodes AS e SET metadata = (
     SELECT coalesce(jsonb_object_agg(m.key, m.value), '{}') FROM jsonb_each(e.metadata) AS m
     WHERE NOT jsonb_path_exists(m.value, '$.** ? (@ == $names[*])', jsonb_build_object('names', $2::text[])))
-  WHERE e.tenant_id = $1 AND jsonb_path_exists(e.metadata, '$.** ? (@ == $names[*])', jsonb_build_object('names', $2::text[]))
+  WHERE e.tenant_id = $1 AND (e.user_id = ANY ($2)) IS NOT TRUE
+    AND jsonb_path_exists(e.metadata, '$.** ? (@ == $names[*])', jsonb_build_object('names', $2::text[]))
 ), facts AS (
   UPDATE knowledge_facts AS f SET metadata = (
     SELECT coalesce(jsonb_object_agg(m.key, m.value), '{}') FROM jsonb_each(f.metadata) AS m
     WHERE NOT jsonb_path_exists(m.value, '$.** ? (@ == $names[*])', jsonb_build_object('names', $2::text[])))
-  WHERE f.tenant_id = $1 AND jsonb_path_exists(f.metadata, '$.** ? (@ == $names[*])', jsonb_build_object('names', $2::text[]))
+  WHERE f.tenant_id = $1 AND (f.user_id = ANY ($2)) IS NOT TRUE
+    AND jsonb_path_exists(f.metadata, '$.** ? (@ == $names[*])', jsonb_build_object('names', $2::text[]))
 ), rules AS (
   UPDATE knowledge_rules AS r SET metadata = (
     SELECT coalesce(jsonb_object_agg(m.key, m.value), '{}') FROM jsonb_each(r.metadata) AS m
     WHERE NOT jsonb_path_exists(m.value, '$.** ? (@ == $names[*])', jsonb_build_object('names', $2::text[])))
-  WHERE r.tenant_id = $1 AND jsonb_path_exists(r.metadata, '$.** ? (@ == $names[*])', jsonb_build_object('names', $2::text[]))
+  WHERE r.tenant_id = $1 AND (r.user_id = ANY ($2)) IS NOT TRUE
+    AND jsonb_path_exists(r.metadata, '$.** ? (@ == $names[*])', jsonb_build_object('names', $2::text[]))
 )
 UPDATE knowledge_entities AS n SET metadata = (
   SELECT coalesce(jsonb_object_agg(m.key, m.value), '{}') FROM jsonb_each(n.metadata) AS m

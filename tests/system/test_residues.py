@@ -12,7 +12,7 @@ from tests.folders import fresh_folder
 from tests.system import planting
 from tests.system.planting import TENANT
 from tests.system.residues import left, residues
-from tests.system.service import RunningService, write_config
+from tests.system.service import RunningService, wait_for, write_config
 
 
 @pytest.fixture
@@ -26,7 +26,16 @@ def service(model_folder: Path) -> Iterator[RunningService]:
 
 def test_each_residue_makes_verification_false_and_is_named(service: RunningService) -> None:
     gone = planting.plant(service)
-    planting.plant(service)
+    kept = planting.plant(service)
+    with Client(
+        service.url, tenant_id=TENANT, project_id=kept.user, agent_id=kept.agent, token=kept.user
+    ) as client:
+        client.knowledge.create_entity(kept.word, "place")
+    service.search(TENANT, "tea?")
+    wait_for(
+        lambda: planting.in_tables(planting.dsn_of(service), ["tea?"]).get("public.search_traces"),
+        "it is traced",
+    )
     seeded = residues(gone.user, gone.word)
     texts = sorted({one.text for one in seeded})
     assert len(seeded) >= 20

@@ -195,7 +195,9 @@ def test_an_import_is_rejected_while_its_owner_is_erased(service: RunningService
             }
         assert codes == dict.fromkeys(of_families, ERASING)
         assert planting.in_tables(planting.dsn_of(service), who.needles) == {}
-        counts = {family: admin.memories.take_in(some).new - len(some) for family, some in of_families.items()}
+        counts = {
+            family: admin.memories.take_in(some).new - len(some) for family, some in of_families.items()
+        }
         # That there was something stays in the events of memories, without whose it was.
         events = sum(line["item"]["kind"] == "event" for line in of_families["knowledge"])
         assert counts == {**dict.fromkeys(of_families, 0), "knowledge": -events}
