@@ -2,6 +2,8 @@
 
     python -m ops.chaos.erasure                       3 users of 40 rounds erased under load, 200 recalls compared
     python -m ops.chaos.erasure --users 1 --rounds 5 --recalls 20
+    python -m ops.chaos.erasure --under-load 10       10 rounds instead: users, agents and the tenant erased while they
+                                                      and others write, talk, record, drop files and are recalled
 
 Ends with 1 when anything of an erased user was found, a count was another than what was written, an export was not the
 same, or a recall was answered otherwise.
@@ -15,11 +17,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from elf.client import Client
+from ops.chaos import erasing_rounds
 from tests.folders import fresh_folder
 from tests.system import planting
 from tests.system.planting import TENANT, Planted
@@ -50,6 +53,11 @@ class Figures:
 def main(argv: Sequence[str] | None = None) -> int:
     options = _options(argv)
     figures = Figures()
+    if options.under_load:
+        kinds = [erasing_rounds.KINDS[at % len(erasing_rounds.KINDS)] for at in range(options.under_load)]
+        with _service(erasing_rounds.webhooks) as service:
+            erasing_rounds.run(service, kinds, figures.tell)
+        return 1 if figures.wrong else 0
     with _service() as service:
         users = [planting.plant(service, rounds=options.rounds) for _ in range(options.users)]
         kept = planting.plant(service, rounds=options.rounds, agent="supervisor")
@@ -63,16 +71,21 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    for name, usual in (("users", 3), ("rounds", 40), ("recalls", 200)):
+    for name, usual in (("users", 3), ("rounds", 40), ("recalls", 200), ("under-load", 0)):
         parser.add_argument(f"--{name}", type=int, default=usual)
     return parser.parse_args(argv)
 
 
 @contextmanager
-def _service() -> Iterator[RunningService]:
+def _service(
+    beside: Callable[[Path], AbstractContextManager[None]] = lambda _: nullcontext(),
+) -> Iterator[RunningService]:
+    """Run a service for the block; `beside` is what it needs beside it, given its config."""
     cache = Path(tempfile.gettempdir()) / "elf-erasure-model"
-    with fresh_folder() as folder, RunningService(write_config(folder, cache_dir=f'"{cache}"')) as service:
-        yield service
+    with fresh_folder() as folder:
+        config = write_config(folder, cache_dir=f'"{cache}"')
+        with beside(config), RunningService(config) as service:
+            yield service
 
 
 def _timed(call: Callable[[], Any]) -> tuple[Any, float]:

@@ -42,6 +42,11 @@ def fetched(service: RunningService, query: str) -> list[asyncpg.Record]:
     return asyncio.run(_fetch(service, query))
 
 
+async def until_some_is_erased(service: RunningService) -> None:
+    query = "SELECT FROM memory_erasures WHERE erased ? 'notes'"
+    await asyncio.to_thread(wait_for, lambda: fetched(service, query), "the notes are erased")
+
+
 def texts_of(admin: Client, who: Planted) -> Counter[str]:
     """Count, by family, the lines of an export in which a user's word stands: jobs change what else they say."""
     lines = planting.exported(admin, user_id=who.user)
@@ -58,8 +63,7 @@ def test_an_erasure_that_is_killed_midway_ends_verified_after_the_restart(servic
         await connection.execute("SELECT FROM store_items WHERE user_id = $1 FOR UPDATE", gone.user)
         thread = Thread(target=erase)
         thread.start()
-        while not await connection.fetchval("SELECT erased ? 'notes' FROM memory_erasures"):
-            await asyncio.sleep(0.01)
+        await until_some_is_erased(service)
         service.kill()
         thread.join()
         await connection.close()
