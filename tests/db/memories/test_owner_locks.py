@@ -1,0 +1,55 @@
+"""No table that says whose its rows are takes rows of somebody who is being erased."""
+
+from __future__ import annotations
+
+import pytest
+
+from elf.core.errors import Conflict, ErasureInProgress
+from elf.db.database import Database
+from elf.erasing import erasing, named
+from elf.offers import Subject
+
+pytestmark = pytest.mark.anyio
+
+FREE = {
+    "search_traces": "its rows come from an outbox, from which they are erased",
+    "memory_erasures": "it says who is being erased",
+    "webhook_outbox": "it is told of what goes, too, and is erased with the rest",
+    "webhook_drops": "it counts events of a tenant",
+    "audit_log": "names in it are replaced",
+}
+WITHOUT_LOCK = """
+SELECT c.relname FROM pg_class AS c
+WHERE c.relkind IN ('r', 'p') AND c.relnamespace = 'public'::regnamespace
+  AND EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = c.oid AND a.attname = 'tenant_id')
+  AND EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = c.oid AND NOT a.attisdropped AND a.attname IN (
+    'user_id', 'owner_user_id', 'project_id', 'agent_id', 'client_id', 'butler', 'scope', 'orchestrator_id', 'actor'))
+  AND NOT EXISTS (SELECT FROM pg_trigger AS t WHERE t.tgrelid = c.oid AND t.tgname = c.relname || '_owners_held')
+"""
+
+
+async def test_each_table_with_owners_holds_their_locks(database: Database) -> None:
+    async with database.connection() as connection:
+        rows = await connection.fetch(WITHOUT_LOCK)
+    assert {row["relname"] for row in rows} <= FREE.keys()
+
+
+async def test_a_writer_is_waited_for_and_then_rejected_until_the_erasure_ends(database: Database) -> None:
+    async def add() -> None:
+        async with database.transaction() as connection:
+            await connection.execute(
+                "INSERT INTO memory_said (tenant_id, said_id, user_id, conversation, conversation_id, digest, who, said_at) "
+                "VALUES ('acme', gen_random_uuid(), 'ana', '', gen_random_uuid(), '', '{}', now())"
+            )
+
+    ana = named(Subject(tenant_id="acme", user="ana"))
+    await add()
+    async with erasing(database, ana):
+        with pytest.raises(ErasureInProgress):
+            await add()
+        with pytest.raises(Conflict, match="by another request"):
+            async with erasing(database, ana):
+                raise AssertionError("two erase at once")
+        async with erasing(database, named(Subject(tenant_id="acme", user="bob"))):
+            pass
+    await add()
