@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from elf.indexing.indexed import IndexedCorpus
 
 ELSEWHERE: Final = "elsewhere"
+NOBODYS: Final = frozenset({"memory_tokens", "expansions"})
+"""Kinds of which nothing tells whose they are: all go, and others make them again at any time."""
 
 Vector: TypeAlias = npt.NDArray[np.float32]
 

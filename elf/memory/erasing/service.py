@@ -20,7 +20,7 @@ from elf.memory.erasing.points import IndexPoints
 from elf.memory.erasing.signing import SIGNATURE, signer_of
 from elf.memory.erasing.store import ErasureStore, Job
 from elf.memory.erasing.whose import Somebody
-from elf.offers import ELSEWHERE, Subjects
+from elf.offers import ELSEWHERE, NOBODYS, Subjects
 
 MOST_PASSES: Final = 5
 OUT_OF_REACH: Final = (
@@ -120,14 +120,15 @@ class Erasing:
         return _receipt(receipt)
 
     async def _pass(self, job: Job) -> int:
-        """Have every family erase; returns how much went."""
+        """Have every family erase; returns how much went that was somebody's."""
         gone = 0
         subject = job.of.subject(job.conversations)
         for name, family in self._families.items():
             counts = dict(await family.erase(subject))
             if elsewhere := counts.pop(ELSEWHERE, 0):
                 job.erased.setdefault(name, {})[ELSEWHERE] = elsewhere
-            gone += job.add(name, counts)
+            job.add(name, counts)
+            gone += sum(count for kind, count in counts.items() if kind not in NOBODYS)
             await self._store.tell(job)
         return gone
 

@@ -23,12 +23,11 @@ class Job:
     began_at: datetime
     erased: dict[str, dict[str, int]] = field(default_factory=dict)
 
-    def add(self, family: str, counts: Mapping[str, int]) -> int:
-        """Add what went; returns how much that is."""
+    def add(self, family: str, counts: Mapping[str, int]) -> None:
+        """Add what went."""
         so_far = self.erased.setdefault(family, {})
         for kind, count in counts.items():
             so_far[kind] = so_far.get(kind, 0) + count
-        return sum(counts.values())
 
 
 class ErasureStore:

@@ -10,9 +10,9 @@ import pytest
 
 from elf.api.caller import Caller
 from elf.core.errors import Conflict, InvalidRequest, NotFound, ScopeDenied, Unavailable
-from elf.db.alone import alone
 from elf.db.database import Database
 from elf.db.queries import Queries, sql_folder
+from elf.erasing import erasing as being_erased
 from elf.memory.api import erasing as e
 from elf.memory.erasing.own import OwnedBySomebody
 from elf.memory.erasing.points import IndexPoints
@@ -127,7 +127,7 @@ async def test_what_is_on_other_hosts_is_told_as_out_of_reach(database: Database
 
 async def test_two_erase_the_same_one_after_the_other(database: Database) -> None:
     service = erasing(database, Talks({}), Shelf())
-    async with alone(database, Somebody("acme", "user", "ana").lock, busy=Conflict("busy")):
+    async with being_erased(database, Somebody("acme", "user", "ana")):
         with pytest.raises(Conflict, match="another request"):
             await service.erase(ANA, OPERATOR)
         await service.erase(e.Erase(tenant_id="acme", user_id="bob"), OPERATOR)

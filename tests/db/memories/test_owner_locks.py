@@ -38,8 +38,9 @@ async def test_a_writer_is_waited_for_and_then_rejected_until_the_erasure_ends(d
     async def add() -> None:
         async with database.transaction() as connection:
             await connection.execute(
-                "INSERT INTO memory_said (tenant_id, said_id, user_id, conversation, conversation_id, digest, who, said_at) "
-                "VALUES ('acme', gen_random_uuid(), 'ana', '', gen_random_uuid(), '', '{}', now())"
+                "INSERT INTO memory_said "
+                "(tenant_id, said_id, user_id, conversation, conversation_id, digest, who, said_at) VALUES "
+                "('acme', gen_random_uuid(), 'ana', '', gen_random_uuid(), '', '{}', now())"
             )
 
     ana = named(Subject(tenant_id="acme", user="ana"))
