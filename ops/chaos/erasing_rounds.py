@@ -214,7 +214,9 @@ def _kept(service: RunningService, admin: Client, kind: Kind) -> tuple[tuple[Pla
         service.url, tenant_id=OTHER_TENANT, project_id=planted.user, agent_id=planted.agent
     ) as client:
         client.add_note(f"Fact: {planted.word} is deep.", key=planting.named("k"), scope="project_shared")
-        client.knowledge.store_fact("tea", "is", planted.word, scope=f"user:{planted.user}")
+        client.knowledge.store_episode(
+            f"We met at {planted.word}.", planted.agent, metadata={"user_id": planted.user}
+        )
         client.store.put(["places"], planted.word, {"says": planted.word}, user_id=planted.user)
     there = Client(service.admin_url, tenant_id=OTHER_TENANT, timeout_s=300)
     return (planted, there), _texts(there, planted)

@@ -77,6 +77,9 @@ LEAKS: Final = Leaks(
         "count_homes_elsewhere": "it counts where memories are for who erases those of the tenant",
         **dict.fromkeys(["home_of", "count_homes", "homes_of_tenant", "note_made"], _HOME),
         **dict.fromkeys(
+            ["folders_of_tenant", "forget_home"], "they are for who erases, or looks for, what a tenant has"
+        ),
+        **dict.fromkeys(
             ["give_up", "take_over"], "operators ask for it, of an orchestrator by its tenant and name"
         ),
         **dict.fromkeys(["last_change_told", "forget_last_change_told", "erase_told_changes"], _TOLD),

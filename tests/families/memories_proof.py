@@ -294,6 +294,7 @@ LEAKS: Final = Leaks(
                 "erase_memory_tokens",
                 "erase_said",
                 "said_conversations",
+                "unname_project_of_said",
                 "audited_calls_of_tenant",
             ],
             "operators erase whom they may name, which the request says",
