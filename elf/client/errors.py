@@ -3,7 +3,7 @@
     ElfError
     ├── ServiceError              the service said no; `error_code`, `message`, `fields`
     │   ├── InvalidRequest, Unauthorized, ScopeDenied, Forbidden, NotFound, Conflict, PayloadTooLarge,
-    │   │   NonEnglishInput, InternalError, NotOffered
+    │   │   NonEnglishInput, InternalError, NotOffered; of Conflict: ErasureInProgress, whose data is being erased
     │   └── Unavailable           it cannot answer now; `retry_after_s` says when to ask again
     │       └── Unreachable       nothing answers at the address, or not in time
     ├── UnexpectedAnswer          what answers is not ELF, or not of a version that this client understands
