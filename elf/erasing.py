@@ -63,8 +63,8 @@ async def in_passes(kinds: Iterable[str], once: Callable[[], Awaitable[Mapping[s
     """Erase until a pass finds nothing, so that what the service itself was writing meanwhile goes, too.
 
     `once` erases all that it finds, and returns how much of each kind went. Where the lock of the owner is held, the
-    last pass finds nothing; else it ends after MOST_PASSES. Returns how much went of each of the kinds, and of others that
-    were found.
+    last pass finds nothing; else it ends after MOST_PASSES. Returns how much went of each of the kinds, and of others
+    that were found.
     """
     gone = Counter(dict.fromkeys(kinds, 0))
     for _ in range(MOST_PASSES):
