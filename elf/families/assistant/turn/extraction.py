@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from elf.families.assistant.model import Role
+from elf.families.assistant.rules.statements import category_of, statements
 from elf.families.assistant.rules.third_person import third_person
 from elf.providers.local.extractor import Asked, extract_notes
 
@@ -15,6 +16,8 @@ MOST_CANDIDATES: Final = 5
 LONG_CHARS: Final = 400
 """Of more than so many characters of a user's several things are taken, and of fewer one, unless it is sure."""
 SURE: Final = 0.8
+STATED_IMPORTANCE: Final = 2
+STATED_CONFIDENCE: Final = 0.85
 LONGEST_NOTE: Final = 280
 
 _CATEGORIES: Final = MappingProxyType(
@@ -74,9 +77,35 @@ def extract(messages: Sequence[Said]) -> Extracted:
     wire = [{"role": message.role, "content": message.content} for message in users]
     notes = extract_notes(wire, Asked(MOST_CANDIDATES, LONGEST_NOTE, ()))
     found = [(_candidate(note, users), note) for note in notes]
-    candidates = [candidate for candidate, _ in found if candidate is not None]
+    noted = [candidate for candidate, _ in found if candidate is not None]
+    candidates = _with_statements(noted, users)
     several = tells_several(users, candidates)
-    return Extracted(candidates if several else best(candidates), len(found) - len(candidates), several)
+    return Extracted(candidates if several else best(candidates), len(found) - len(noted), several)
+
+
+def _with_statements(noted: Sequence[Candidate], users: Sequence[Said]) -> list[Candidate]:
+    """Return candidates with those statements about the user that they do not quote, in the order of the messages."""
+    said: list[tuple[int, int, Candidate]] = []
+    rest = list(noted)
+    for number, message in enumerate(users):
+        of_message = [
+            one for one in rest if one.quote in message.content and one.actor_id == message.actor_id
+        ]
+        rest = [one for one in rest if one not in of_message]
+        spans = [(message.content.index(one.quote), one) for one in of_message]
+        said += [(number, start, one) for start, one in spans]
+        known = {one.text for _, _, one in said}
+        for statement in statements(message.content):
+            is_quoted = any(start <= statement.start < start + len(one.quote) for start, one in spans)
+            if not is_quoted and statement.text not in known:
+                known.add(statement.text)
+                candidate = Candidate(
+                    text=statement.text, category=statement.category, importance=STATED_IMPORTANCE,
+                    confidence=STATED_CONFIDENCE, quote=statement.quote, actor_id=message.actor_id,
+                )  # fmt: skip
+                said.append((number, statement.start, candidate))
+    ordered = [one for _, _, one in sorted(said, key=lambda one: one[:2])]
+    return [*ordered, *rest][:MOST_CANDIDATES]
 
 
 def _candidate(note: dict[str, Any], users: Sequence[Said]) -> Candidate | None:
@@ -88,14 +117,17 @@ def _candidate(note: dict[str, Any], users: Sequence[Said]) -> Candidate | None:
     if text is None:
         return None
     return Candidate(
-        text=text, category=_category(note), importance=max(1, round(note["importance"] * 4)),
+        text=text, category=_category(note, text), importance=max(1, round(note["importance"] * 4)),
         confidence=note["confidence"], quote=quote, actor_id=users[evidence["message_index"]].actor_id,
     )  # fmt: skip
 
 
-def _category(note: dict[str, Any]) -> str:
+def _category(note: dict[str, Any], text: str) -> str:
+    """Return the category of a note: all values of an attribute are in one, where they can take each other's place."""
     if note["reason"] == _FAMILY:
         return "relationships"
+    if (category := category_of(text)) is not None:
+        return category
     return "profile" if note["reason"] in _ABOUT_A_USER else _CATEGORIES[note["type"]]
 
 
