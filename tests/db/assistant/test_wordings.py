@@ -7,6 +7,7 @@ held out was written by somebody who has not seen the code. `-s` prints the rate
 from __future__ import annotations
 
 import csv
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -71,8 +72,7 @@ async def test_common_wordings_are_recognized_and_nothing_else(house: AssistantH
             missed.append((row["sentence"], row["attribute"], row["value"], known))
     stated = sum(row["attribute"] != "-" for row in rows)
     rate = 1.0 if not stated else 1 - len(missed) / stated
-    print(f"\n{name}: {rate:.3f} of {stated} recognized; of {len(rows) - stated} others {len(wrong)}")
-    for one in (*missed, *wrong):
-        print("  ", *one)
+    report = [f"{name}: {rate:.3f} of {stated} recognized; of {len(rows) - stated} others {len(wrong)}"]
+    sys.stdout.write("\n".join([*report, *(f"  {one}" for one in (*missed, *wrong)), ""]))
     assert rate >= LEAST_RATE[name]
     assert wrong == []
