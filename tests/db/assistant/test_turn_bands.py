@@ -136,8 +136,8 @@ ROWS = (
     Row(
         "too long together", LONG_NEW, LONG_OLD, ("same", ""), "ADD", (LONG_OLD, LONG_NEW), similar=True
     ),
-    Row("newer holds older", "User keeps bees at home.", LIKE, ("same", "x"), "ONE", ("User keeps bees at home.",)),
-    Row("older holds newer", LIKE, "User keeps bees at home.", ("same", "x"), "KNOWN", ("User keeps bees at home.",)),
+    Row("newer holds older", "User keeps bees at home.", LIKE, None, "ONE", ("User keeps bees at home.",)),
+    Row("older holds newer", LIKE, "User keeps bees at home.", None, "KNOWN", ("User keeps bees at home.",)),
     Row("changed", NEW, "User has bees in boxes.", ("changed", ""), "UPDATE", (NEW,)),
     Row("opposite", NEW, LIKE, ("opposite", ""), "ADD", (NEW, LIKE), opposite=True),
     Row("different", NEW, LIKE, ("different", ""), "ADD", (NEW, LIKE)),
