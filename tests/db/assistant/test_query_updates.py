@@ -161,3 +161,11 @@ async def test_what_many_write_in_a_thread_at_once_is_told_whole_and_once(house:
     rows = await house.rows("SELECT memory_id, event, rev FROM assistant_changes ORDER BY rev")
     assert [row["rev"] for row in rows] == list(range(1, 65))
     assert len({(row["memory_id"], row["event"]) for row in rows}) == 64
+
+
+async def test_the_header_tells_of_steps_only_where_the_query_names_them(house: AssistantHouse) -> None:
+    await house.post("procedures", steps=["Build the wheel."], thread_id="t1")
+    assert (await _updates(house, agent="executor"))["text"] == ""
+    await house.post("procedures", steps=["Upload the wheel."], thread_id="t1")
+    told = await _updates(house, agent="executor", categories=["procedural"])
+    assert told["text"].splitlines()[1:] == ["- +created: [procedural] Upload the wheel. (imp=2)"]

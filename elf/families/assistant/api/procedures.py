@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated, Final, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from elf.api.bodies import NulDropped
 from elf.api.operation import Operation
@@ -12,6 +12,7 @@ from elf.core.errors import ScopeDenied
 from elf.families.assistant import model as m
 from elf.families.assistant.api import fields as f
 from elf.families.assistant.api.memories import AddedMemory
+from elf.families.assistant.api.turn import MAX_MESSAGES, Message
 from elf.families.assistant.rules.steps import MAX_STEP_CHARS, MOST_STEPS, plain_step
 
 TAG: Final = "assistant: procedures"
@@ -38,11 +39,23 @@ StepGiven = Annotated[
 class AddProcedure(f.OfUser):
     """Steps to be kept, which are numbered. What is kept already, letter for letter, is not added again."""
 
-    steps: Annotated[
-        list[StepGiven],
-        Field(min_length=1, max_length=MOST_STEPS, description="What to do, in order: 160 characters each.",
-              examples=[["Build the wheel.", "Upload it."]]),
-    ]  # fmt: skip
+    steps: (
+        Annotated[
+            list[StepGiven],
+            Field(min_length=1, max_length=MOST_STEPS, description="What to do, in order: 160 characters each.",
+                  examples=[["Build the wheel.", "Upload it."]]),
+        ]
+        | None
+    ) = None  # fmt: skip
+    messages: (
+        Annotated[
+            list[Message],
+            Field(min_length=1, max_length=MAX_MESSAGES,
+                  description="In the place of `steps`: what was said. The numbered lines of the last message that has "
+                  "some are the steps."),
+        ]
+        | None
+    ) = None  # fmt: skip
     text: (
         Annotated[f.TextGiven, Field(description="What the steps are for; left out, the first one stands.")]
         | None
@@ -53,6 +66,12 @@ class AddProcedure(f.OfUser):
     agent_id: f.AgentIdGiven | None = None
     run_id: f.RunIdGiven | None = None
     thread_id: f.ThreadIdGiven | None = None
+
+    @model_validator(mode="after")
+    def _has_steps(self) -> Self:
+        if (self.steps is None) == (self.messages is None):
+            raise ValueError("steps or messages have to be given, and not both")
+        return self
 
 
 ADD_PROCEDURE: Final = Operation(

@@ -28,7 +28,7 @@ from elf.families.assistant.query.parts import Parts
 from elf.families.assistant.query.threads import Thread, ThreadLook
 from elf.families.assistant.rules.budget import Budget, fitting
 from elf.families.assistant.rules.bullets import bullet
-from elf.families.assistant.rules.categories import Allowlists
+from elf.families.assistant.rules.categories import PROCEDURAL, Allowlists
 from elf.families.assistant.rules.filters import Filters
 from elf.families.assistant.rules.query_words import query_words
 from elf.families.assistant.rules.ranking import Ranked, episodic_share, ranked
@@ -119,9 +119,10 @@ class MemoryQuerying:
     def _thread(self, request: q.Asked, asked: Wanted) -> Thread | None:
         if request.thread_id is None:
             return None
+        names = self._allowlists.of(asked.agent)
         return Thread(
             place=asked.filters.place, thread_id=request.thread_id, agent=asked.agent,
-            categories=self._allowlists.of(asked.agent),
+            categories=[name for name in names if name != PROCEDURAL or asked.readable.has_steps],
         )  # fmt: skip
 
     async def _context(self, connection: Connection, question: Question, budget: Budget) -> list[Memory]:

@@ -113,6 +113,7 @@ class Merging:
         known = decision.into
         sim = None if known is None else known.cosine
         if known is not None and (decision.outcome == "NONE" or self._holds_all(known.memory, new, decision)):
+            await self._changes.repeat(known.memory)
             return Merged(result="NONE", category=new.category, memory_id=known.memory.memory_id, sim=sim)
         if decision.outcome == "ADD" and new.importance < self._rules.min_importance:
             return _rejected(new, "UNIMPORTANT")

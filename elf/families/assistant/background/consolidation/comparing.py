@@ -27,15 +27,13 @@ from elf.families.assistant.background.consolidation.report import WAITING, Repo
 from elf.families.assistant.background.consolidation.uniting import Uniting
 from elf.families.assistant.judging.prompt import Told
 from elf.families.assistant.kit import Kit
-from elf.families.assistant.model import Memory, MemoryType, Place
+from elf.families.assistant.model import COMPARED_TYPES, Memory, Place
 from elf.families.assistant.rules.bands import RECENT, Bands
 from elf.families.assistant.rules.joining import text_of_both, text_of_same
 from elf.families.assistant.rules.judging import judged, supported
 from elf.families.assistant.store.rows import memory_of
 from elf.providers.port import Chat, Prompt
 
-COMPARED_TYPES: Final[tuple[MemoryType, ...]] = ("semantic", "insight")
-"""What happened on two days is two things, however alike, and steps are compared by nobody."""
 MOST_MEMORIES: Final = 10_000
 """The newest of a user; their vectors take 15 MB at 384 dimensions."""
 
