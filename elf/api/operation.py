@@ -54,7 +54,8 @@ class Operation:
     hold. `audit` is told of each of its calls, also of those that are refused. With `is_audited`, each call has a row
     in the audit log, and `counted` are the fields of its response that say how many items it changed or found; without
     them the items of a list are counted, or the one thing that it is about. `erases` is there when it may erase
-    somebody. It `spans_tenants` when it is about all of them for a caller who is bound to none and names none.
+    somebody. It `spans_tenants` when it is about all of them for a caller who is bound to none and names none. The
+    value of the parameter `slashed` of its path may have slashes, percent-encoded.
     """
 
     name: str
@@ -84,6 +85,7 @@ class Operation:
     counted: tuple[str, ...] = field(default=(), kw_only=True)
     erases: Erases | None = field(default=None, kw_only=True)
     spans_tenants: bool = field(default=False, kw_only=True)
+    slashed: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.response is None and self.status == 201:

@@ -120,14 +120,16 @@ def listing(
     return Listing(lambda cursor: get(path, {**params, "cursor": cursor}, read), cursor)
 
 
-def filled(path: str, values: Mapping[str, Given]) -> str:
-    """Return a path with its parameters, such as {tenant_id}, filled in.
+def filled(path: str, values: Mapping[str, Given], *, slashed: str | None = None) -> str:
+    """Return a path with its parameters, such as {tenant_id}, filled in; the one named `slashed` may have slashes.
 
     Raises InvalidRequest for one that has no value, or a value with which the path would lead elsewhere.
     """
     names = [name for _, name, _, _ in string.Formatter().parse(path) if name]
     try:
-        return path.format_map({name: text_in_path(values.get(name), name=name) for name in names})
+        return path.format_map(
+            {name: text_in_path(values.get(name), name=name, slashed=name == slashed) for name in names}
+        )
     except InvalidRequest as error:
         raise InvalidRequest(renamed(error.message), fields=[renamed(one) for one in error.fields]) from None
 

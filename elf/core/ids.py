@@ -35,15 +35,15 @@ def id_in_path(value: object, *, name: str) -> str:
         raise InvalidRequest(f"$.{name}: should be a valid UUID", fields=[f"$.{name}"]) from None
 
 
-def text_in_path(value: object, *, name: str) -> str:
+def text_in_path(value: object, *, name: str, slashed: bool = False) -> str:
     """Return a value as one part of a path, so that the path leads where it is meant to.
 
     What is no text is written as JSON, and an id as its text. Raises InvalidRequest, naming the field `name`, for what
-    is missing, and for text that would be another part of the path, or none.
+    is missing, and for text that would be another part of the path, or none; a `slashed` one may have slashes.
     """
     if value is None or value == "":
         raise InvalidRequest(f"$.{name}: is missing", fields=[f"$.{name}"])
     text = str(value) if isinstance(value, str | UUID) else json.dumps(value)
-    if text in (".", "..") or "/" in text:
+    if text in (".", "..") or ("/" in text and not slashed):
         raise InvalidRequest(f"$.{name}: cannot stand in a path", fields=[f"$.{name}"])
     return quote(text, safe="", errors="surrogatepass")

@@ -6,9 +6,10 @@ A failure is answered as well, in the form of the operation at which it happened
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeAlias
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 
 import structlog
 
@@ -92,7 +93,7 @@ class Application:
     async def _routed(self, exchange: Exchange) -> Response:
         failure: NotFound | MethodNotAllowed | None = None
         try:
-            exchange.route, exchange.values = self._routes.find(exchange.path, exchange.method)
+            exchange.route, exchange.values = self._found(exchange)
         except (NotFound, MethodNotAllowed) as error:
             failure = error
         else:
@@ -104,6 +105,22 @@ class Application:
             assert failure is not None
             raise failure
         return await exchange.route.answer(exchange)
+
+    def _found(self, exchange: Exchange) -> tuple[Route, dict[str, str]]:
+        """Return the route of a request: by its decoded path, or by its parts where one of them may have slashes.
+
+        Raises NotFound and MethodNotAllowed.
+        """
+        sent = exchange.raw_path.partition(b"?")[0]
+        if b"%2f" in sent.lower():
+            parts = [unquote(part.decode("ascii", "replace")) for part in sent.split(b"/")[1:]]
+            with suppress(NotFound, MethodNotAllowed):
+                route, values = self._routes.find_parts(parts, exchange.method, path=exchange.path)
+                slashed = [name for name, value in values.items() if "/" in value]
+                if route.operation is not None and slashed == [route.operation.slashed]:
+                    exchange.has_slashed_value = True
+                    return route, values
+        return self._routes.find(exchange.path, exchange.method)
 
     def _open_audit(self, exchange: Exchange, route: Route) -> None:
         """Begin with a request before anything of it is judged."""
@@ -134,7 +151,7 @@ class Application:
 def _refuse_hidden_slashes(exchange: Exchange) -> None:
     # Routes are looked up in the decoded path, where what was meant as one part of it may have become two.
     path = exchange.raw_path.partition(b"?")[0]
-    if b"%2f" in path.lower():
+    if b"%2f" in path.lower() and not exchange.has_slashed_value:
         raise NotFound(f"there is nothing at {path.decode('ascii', 'replace')}")
 
 

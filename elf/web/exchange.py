@@ -43,6 +43,7 @@ class Exchange:
         self.request_id = request_id_of(self.headers.get("X-Request-Id"))
         self.route: Route | None = None
         self.values: dict[str, str] = {}
+        self.has_slashed_value = False
         self.changes = False
         self.refusal: str | None = None
         self.audit = RequestAudit()

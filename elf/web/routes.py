@@ -67,7 +67,10 @@ class Routes:
 
         Raises NotFound for a path that leads nowhere, MethodNotAllowed for one that does not with this method.
         """
-        parts = _parts(path)
+        return self.find_parts(_parts(path), method, path=path)
+
+    def find_parts(self, parts: list[str], method: str, *, path: str) -> tuple[Route, dict[str, str]]:
+        """Return what `find` does for the decoded parts of a path, of which one may have slashes."""
         allowed: set[str] = set()
         for route in _found(self._root, parts, 0):
             if method in route.methods:

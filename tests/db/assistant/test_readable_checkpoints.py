@@ -84,3 +84,13 @@ async def test_a_thread_points_to_the_newest_checkpoint_that_is_left(house: Assi
     assert (told["checkpoint_id"], told["step"], told["left_out"]) == ("1-1", 1, ["messages"])
     await house.post("checkpoints/delete", 204, run_ids=["r1"])
     await house.get("threads/t1/checkpoint", 404)
+
+
+async def test_a_thread_whose_id_has_slashes_is_read_by_its_path(house: AssistantHouse) -> None:
+    for thread, encoded in (("a/b", "a%2Fb"), ("a/b/checkpoint", "a%2fb%2Fcheckpoint"), ("a%2Fb", "a%252Fb")):
+        data = {"note": thread}
+        saved = await house.post(f"threads/{encoded}/checkpoint", checkpoint_data=data)
+        assert saved["thread_id"] == thread
+        assert (await house.get(f"threads/{encoded}/checkpoint"))["checkpoint_data"] == data
+    await house.get("threads%2Fa/checkpoint", 404)
+    await house.get("memories%2F" + "0" * 32, 404)

@@ -138,7 +138,7 @@ class Conversing(FamilyClient[C_co]):
     @method
     def thread_checkpoint(self, thread_id: ThreadId, *, user_id: Whose = None) -> Call[r.ThreadCheckpoint]:
         """Read what the newest checkpoint of a thread says. Raises NotFound."""
-        path = filled(THREAD, {"thread_id": thread_id})
+        path = filled(THREAD, {"thread_id": thread_id}, slashed="thread_id")
         return get(path, {**self.owner, "user_id": user_id}, reader(r.ThreadCheckpoint))
 
     @method
@@ -151,7 +151,9 @@ class Conversing(FamilyClient[C_co]):
     ) -> Call[r.ThreadCheckpoint]:
         """Keep the state of a thread that no graph keeps. Raises Conflict where one does."""
         body = {**self.owner, "checkpoint_data": checkpoint_data, "user_id": user_id}
-        return post(filled(THREAD, {"thread_id": thread_id}), body, reader(r.ThreadCheckpoint))
+        return post(
+            filled(THREAD, {"thread_id": thread_id}, slashed="thread_id"), body, reader(r.ThreadCheckpoint)
+        )
 
     @method
     def delete_checkpoints(

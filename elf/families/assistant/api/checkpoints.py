@@ -326,12 +326,12 @@ COPY: Final = _post("copy_checkpoints", "/copy", "Copy a thread", CopyThread, No
 PRUNE: Final = _post("prune_checkpoints", "/prune", "Prune threads", PruneThreads, None)
 READ_THREAD: Final = Operation(
     "get_thread_checkpoint", "GET", THREAD, "Read what a thread's checkpoint says", OfOneThread, ThreadCheckpoint,
-    tag=TAG, text="any", errors=(NotFound, ScopeDenied),
+    tag=TAG, text="any", errors=(NotFound, ScopeDenied), slashed="thread_id",
 )  # fmt: skip
 SAVE_THREAD: Final = Operation(
     "save_thread_checkpoint", "POST", THREAD, "Keep a checkpoint of a thread that has no saver", SaveThread,
     ThreadCheckpoint, tag=TAG, text="any", errors=(Conflict, ScopeDenied), max_body_bytes=MAX_BODY_BYTES,
-    json_bounds=BOUNDS,
+    json_bounds=BOUNDS, slashed="thread_id",
 )  # fmt: skip
 REDACT: Final = Operation(
     "redact_checkpoints", "POST", "/v1/admin/assistant/checkpoints/redact",
