@@ -89,7 +89,8 @@ class Remembering(FamilyClient[C_co]):
         """Keep how something is done, in up to 20 steps."""
         body = {
             **self.owner, "steps": None if steps is None else list(steps),
-            "messages": None if messages is None else all_plain(messages, "messages"), "text": text, "tags": list(tags), "importance": importance,
+            "messages": None if messages is None else all_plain(messages, "messages"),
+            "text": text, "tags": list(tags), "importance": importance,
             "pinned": pinned, "agent_id": agent_id, "run_id": run_id, "thread_id": thread_id, "user_id": user_id,
         }  # fmt: skip
         return post(f"{ROOT}/procedures", body, reader(r.AddedMemory))
