@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Self
+from typing import Annotated, Final
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field
 
 from elf.api.bodies import NulDropped
 from elf.api.operation import Operation
@@ -66,12 +66,6 @@ class AddProcedure(f.OfUser):
     agent_id: f.AgentIdGiven | None = None
     run_id: f.RunIdGiven | None = None
     thread_id: f.ThreadIdGiven | None = None
-
-    @model_validator(mode="after")
-    def _has_steps(self) -> Self:
-        if (self.steps is None) == (self.messages is None):
-            raise ValueError("steps or messages have to be given, and not both")
-        return self
 
 
 ADD_PROCEDURE: Final = Operation(

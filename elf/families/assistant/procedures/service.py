@@ -51,10 +51,12 @@ class ProcedureAdding:
 
 
 def _steps_of(request: AddProcedure) -> Sequence[str]:
-    """Return the steps of a request. Raises InvalidRequest where its messages tell none, or too many or long ones."""
+    """Return the steps of a request. Raises InvalidRequest where there are none, too many or too long ones."""
+    if (request.steps is None) == (request.messages is None):
+        paths = ["$.steps", "$.messages"]
+        raise InvalidRequest(f"{', '.join(paths)}: one of them has to be given, and not both", fields=paths)
     if request.messages is None:
-        assert request.steps is not None, "a request has either"
-        return request.steps
+        return request.steps or []
     steps = steps_in([message.content for message in request.messages])
     path = "$.messages"
     if not 0 < len(steps) <= MOST_STEPS:
