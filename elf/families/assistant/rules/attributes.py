@@ -58,10 +58,15 @@ class _Said(NamedTuple):
 
 _WHO: Final = r"(?P<who>User|(?:User's |the |The )?[\w-]+(?: [A-Z][\w-]*)?)"
 _NOW: Final = r"(?:now |still )?"
+_CITY_OF: Final = r"(?:the (?:city|town) of )?"
 _FIRST: Final = r"(?:(?:preferred|first|given|full|real|actual|legal|chosen|own) )*"
 # Each names the attribute where the text does not: one has one home, one employer and one name at a time.
 _WAYS: Final[Sequence[_Said]] = (
-    _Said(rf" {_NOW}(?:lives|resides|dwells) (?:in|near|at|over in|down in|out in|up in) ", "home", "place"),
+    _Said(
+        rf" {_NOW}(?:lives|resides|dwells|stays) (?:in|near|at|over in|down in|out in|up in) {_CITY_OF}",
+        "home",
+        "place",
+    ),
     _Said(rf" is {_NOW}(?:living|residing|based|located|settled) (?:in|near|at|out of) ", "home", "place"),
     _Said(r" has been (?:living|residing|based|staying) (?:in|near) ", "home", "place"),
     _Said(r" (?:has )?(?:just )?(?:moved|relocated)(?: back)?(?: over)?(?: from .+?)? to ", "home", "place"),
@@ -71,7 +76,10 @@ _WAYS: Final[Sequence[_Said]] = (
         "home",
         "place",
     ),
-    _Said(r" calls ", "home", "place", after=" home"),
+    _Said(r" (?:now )?calls ", "home", "place", after=" home"),
+    _Said(r" (?:has )?settled (?:down )?in ", "home", "place"),
+    _Said(r" has lived (?:in|near) ", "home", "place", is_implied=True),
+    _Said(rf" is {_NOW}in ", "home", "place", is_implied=True),
     _Said(r" makes (?:User's |a |the )?home in ", "home", "place"),
     _Said(
         r" has (?:a |the |User's )?(?:home|house|flat|apartment|place) in ", "home", "place", is_implied=True
@@ -88,7 +96,11 @@ _WAYS: Final[Sequence[_Said]] = (
     _Said(r" is (?:called|named|known as) ", "name", "name"),
     _Said(rf"'s {_FIRST}name is ", "name", "name"),
     _Said(r"'s nickname is ", "name", "name"),
-    _Said(r" goes by (?:the (?:nick)?name (?:of )?)?", "name", "name"),
+    _Said(
+        r" (?:usually |mostly |generally |normally |typically |just )?goes by (?:the (?:nick)?name (?:of )?)?",
+        "name",
+        "name",
+    ),
     _Said(
         r" (?:prefers|likes|wants|would (?:like|prefer|rather)|should|asks|needs) (?:to )?(?:be |being |go by )?"
         r"(?:called|addressed as|named|known as|go by) (?:as )?",
@@ -104,7 +116,7 @@ _WAYS: Final[Sequence[_Said]] = (
     _Said(r" should be referred to (?:as|with|using|by) ", "pronouns", "pronouns"),
     _Said(r" is (?:a )?", "pronouns", "pronouns", is_implied=True),
     _Said(
-        r"'s (?:preferred|favou?rite|chosen) (?:language(?: of (?:choice|answers|communication))?) is ",
+        r"'s (?:preferred|favou?rite|chosen) language(?: (?:of|for|in) \w+(?: \w+)?)? is ",
         "preferred language",
         "language",
     ),
@@ -113,6 +125,12 @@ _WAYS: Final[Sequence[_Said]] = (
         r"|messages|explanations|conversations|everything|communication)(?: to be)? in|"
         r"to (?:speak|talk|chat|communicate|converse|write|use|be (?:answered|addressed)|read|receive answers)(?: in)?"
         r"|(?:speaking|talking|chatting|communicating|conversing|writing|using|reading)(?: in)?) ",
+        "preferred language",
+        "language",
+    ),
+    _Said(
+        r" (?:would rather (?:speak|talk|chat|communicate|write|converse)(?: in)?"
+        r"|is (?:most|more) (?:comfortable|at home) (?:in|with|speaking|writing(?: in)?)) ",
         "preferred language",
         "language",
     ),

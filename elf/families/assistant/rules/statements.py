@@ -45,7 +45,8 @@ _CLAUSE_END: Final = re.compile(
     re.IGNORECASE,
 )
 _TAIL: Final = re.compile(
-    r"(?:,? (?:by the way|btw|fyi|please|thanks|thank you|you know|if you don't mind|if possible|actually|though"
+    r"(?:,? (?:by the way|btw|these days|nowadays|nice to meet you|for now|fyi|please|thanks|thank you|you know"
+    r"|if you don't mind|if possible|actually|though"
     r"|in case"
     r" you(?: are|'re) wondering|just so you know|for the record|:\)))+$",
     re.IGNORECASE,

@@ -23,7 +23,7 @@ _VERBS: Final = (
 _HOW: Final = (
     r"(?:(?P<how>absolutely|actually|also|always|currently|generally|just|mainly|mostly|natively|never|normally|now"
     r"|often|only"
-    r"|originally|primarily|rarely|really|still|strongly|typically|usually) )?"
+    r"|originally|primarily|rarely|recently|really|still|strongly|typically|usually) )?"
 )
 _PAST: Final = (
     r"\w{2,}ed|ate|became|began|bought|built|chose|found|gave|got|grew|had|held|kept|left|lost|made|met|moved|paid|quit"
@@ -61,9 +61,9 @@ def _does(verb: str) -> str:
 
 
 def _how(found: re.Match[str]) -> str:
-    """Return the adverb of a statement; what is currently so is so, and "currently" would be untrue one day."""
+    """Return the adverb of a statement; what is currently so is so, and would be untrue one day."""
     how = (found["how"] or "").lower()
-    return f"{how} " if how and how != "currently" else ""
+    return f"{how} " if how and how not in ("currently", "recently", "just") else ""
 
 
 def _named(rest: str) -> str | None:
@@ -76,9 +76,38 @@ def _named(rest: str) -> str | None:
 _RULES: Final[Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], str | None]]]] = (
     (
         _pattern(
-            rf"{_ASKS}(?:(?:everyone|everybody|people|(?:my )?friends|they|all|most people) (?:just )?)?"
-            r"(?:calls?|address(?:es)?|refers? to) me (?:as )?(?P<rest>(?!.*/).+)"
+            rf"{_ASKS}(?:(?:everyone|everybody|people|folks|(?:my )?(?:friends|family)|they|all"
+            rf"|most people) (?:just )?)?"
+            r"(?:calls?|knows?|address(?:es)?|refers? to) me (?:as )?(?P<rest>(?!.*/).+)"
         ),
+        lambda m: _named(m["rest"]),
+    ),
+    (
+        _pattern(
+            r"(?P<rest>[\w'. -]{2,40}) is my (?P<more>(?:\w+ ){0,2}(?:name|nickname|home|city|home ?town|language"
+            r"|tongue))"
+        ),
+        lambda m: f"User's {m['more']} is {m['rest']}",
+    ),
+    (_pattern(r"(?P<rest>[\w'. -]{2,40}) is where I live"), lambda m: f"User lives in {m['rest']}"),
+    (
+        _pattern(r"(?:home(?: for me)?|the (?:city|town|place) (?:where )?I live(?: in)?) is (?P<rest>.+)"),
+        lambda m: f"User's home is {m['rest']}",
+    ),
+    (
+        _pattern(r"we (?:(?:now|all|both|currently) )?(?P<verb>live|moved|relocated|settled)\b(?P<rest>.+)"),
+        lambda m: f"User {'lives' if m['verb'].lower() == 'live' else m['verb'].lower()}{m['rest']}",
+    ),
+    (
+        _pattern(
+            r"(?:I (?:use|prefer|go by|take) )?(?P<rest>she|he|they)(?:(?: and | ?/ ?)(?P<more>her|him|them|she|he"
+            r"|they))"
+            r"(?: pronouns)?(?:,? please)?"
+        ),
+        lambda m: f"User's pronouns are {m['rest'].lower()}/{m['more'].lower()}",
+    ),
+    (
+        _pattern(rf"{_ASKS}use the name (?P<rest>.+)"),
         lambda m: _named(m["rest"]),
     ),
     (_pattern(r"(?:my|the) (?P<rest>(?:\w+ )?name)'s (?P<more>.+)"), lambda m: f"User's {m['rest']} is {m['more']}"),

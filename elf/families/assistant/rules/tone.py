@@ -30,7 +30,7 @@ _PATTERNS: Final = tuple(
     re.compile(rf"^User{pattern}$", re.IGNORECASE)
     for pattern in (
         rf" {_WANTS} (?:a |an |the )?{_MORE}(?P<value>{TONES}) {_ANSWERS}(?: (?:with (?:few|no) \w+|in general))?",
-        rf" {_WANTS} (?:the )?{_ANSWERS} {_BEING}?{_MORE}(?P<value>{TONES})",
+        rf" {_WANTS} (?:the |User's )?{_ANSWERS} {_BEING}?{_MORE}(?P<value>{TONES})",
         rf"'s (?:preferred|favou?rite) {_ANSWERS} is {_MORE}(?P<value>{TONES})",
     )
 )
@@ -50,6 +50,7 @@ _WITH_ME: Final = (
 )
 _USE: Final = r"(?:use|adopt|keep|take|(?:write|speak|answer|reply|respond|talk) in|stick to|keep to)"
 _TALK: Final = r"(?:answer|reply|respond|talk|speak|write|explain things|communicate)"
+_KEEP: Final = r"(?:keep|make)"
 _YOU_ARE: Final = (
     rf"you(?:r {_ANSWERS}(?: (?:are|is|were|to be|to sound))?|'re| are| were| to be| being| keep it| kept it)"
 )
@@ -59,6 +60,8 @@ _ASKED: Final = tuple(
         rf"(?:be|stay|sound|remain) {_MORE}(?P<value>{TONES})",
         rf"(?:keep|make) (?:the |your )?{_ANSWERS} {_MORE}(?P<value>{TONES})",
         rf"{_USE} (?:a |an |the )?{_MORE}(?P<value>{TONES}) {_ANSWERS}",
+        rf"{_MORE}(?P<value>{TONES}) (?:answers|replies|responses|explanations)",
+        rf"i (?:like|prefer) (?:it )?(?:when |that )?you {_KEEP} (?:the |your )?{_ANSWERS} {_MORE}(?P<value>{TONES})",
         rf"(?:give|send|write) me (?:a |an )?{_MORE}(?P<value>{TONES}) {_ANSWERS}",
         rf"{_TALK}(?: (?:to|with) me)? (?:more )?(?P<how>{'|'.join(_ADVERBS)})",
         rf"i (?:like|prefer|want|love|appreciate) (?:it )?(?:when )?{_YOU_ARE} {_MORE}(?P<value>{TONES})",
