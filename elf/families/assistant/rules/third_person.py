@@ -100,7 +100,8 @@ _RULES: Final[Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], str | No
     ),
     (
         _pattern(
-            r"(?:I (?:use|prefer|go by|take) )?(?P<rest>she|he|they)(?:(?: and | ?/ ?)(?P<more>her|him|them|she|he"
+            r"(?:I (?:use|prefer|go by|take) (?!\w+ ?/))?(?P<rest>she|he|they)(?:(?: and | ?/ ?)(?P<more>her|him"
+            r"|them|she|he"
             r"|they))"
             r"(?: pronouns)?(?:,? please)?"
         ),
