@@ -52,6 +52,8 @@
 \ir assistant/007-erasing.sql
 \ir assistant/008-thread-agents.sql
 \ir assistant/009-sources.sql
+\ir assistant/010-told-agents.sql
+\ir assistant/011-retention.sql
 \ir store/001-tables.sql
 \ir store/002-changes.sql
 \ir store/003-discarded-jobs.sql

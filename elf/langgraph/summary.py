@@ -74,11 +74,17 @@ class Summary(NamedTuple):
     told: dict[str, Told]
 
 
-def summary_of(checkpoint: Checkpoint, metadata: CheckpointMetadata) -> Summary:
+def summary_of(
+    checkpoint: Checkpoint, metadata: CheckpointMetadata, *, is_encrypted: bool = False
+) -> Summary:
     """Return step, ts, graph_state, memory_context and conversation_history of a checkpoint.
 
-    A channel that would make it larger than 4 MiB, or than 250,000 values, is not told, but named in `left_out`.
+    A channel that would make it larger than 4 MiB, or than 250,000 values, is not told, but named in `left_out`. Of an
+    encrypted one only step and ts are told: a copy that anyone can read would undo the encryption.
     """
+    metadata_alone = {"step": as_json(metadata.get("step")), "ts": checkpoint["ts"]}
+    if is_encrypted:
+        return Summary(metadata_alone | {"encrypted": True}, {})
     values = {
         name: value for name, value in checkpoint["channel_values"].items() if not name.startswith(INTERNAL)
     }
@@ -103,5 +109,5 @@ def summary_of(checkpoint: Checkpoint, metadata: CheckpointMetadata) -> Summary:
         if first := next((name for name in names if name in written), None):
             parts[part] = written.pop(first)
             told[first] = told[first]._replace(within=part)
-    content = {"step": as_json(metadata.get("step")), "ts": checkpoint["ts"], "graph_state": written, **parts}
+    content = {**metadata_alone, "graph_state": written, **parts}
     return Summary(content | ({"left_out": left_out} if left_out else {}), told)

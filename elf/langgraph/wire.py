@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -25,6 +25,9 @@ from elf.langgraph.plain import plain
 from elf.langgraph.serializer import TypeNotAllowed
 from elf.langgraph.summary import Told, facts_of, summary_of
 
+CIPHER_MARK: Final = "+"
+"""In the type of what LangGraph's encrypting serializer made, before the name of the cipher."""
+
 
 class Wire:
     """The requests of one tenant's saver. `user_id` is whose threads they are; None: who the config says."""
@@ -45,7 +48,9 @@ class Wire:
         head = {name: value for name, value in checkpoint.items() if name != "channel_values"}
         whole = get_checkpoint_metadata(config, metadata)
         namespace = config["configurable"].get("checkpoint_ns", "")
-        summary = None if namespace else summary_of(checkpoint, whole)
+        typed = self._typed(head)
+        is_encrypted = CIPHER_MARK in typed["type"]
+        summary = None if namespace else summary_of(checkpoint, whole, is_encrypted=is_encrypted)
         told = summary.told if summary else {}
         return c.told(
             "",
@@ -53,9 +58,11 @@ class Wire:
             | {
                 "checkpoint_id": checkpoint["id"],
                 "parent_id": get_checkpoint_id(config),
-                "checkpoint": self._typed(head),
+                "checkpoint": typed,
                 "metadata": self._typed(whole),
-                "facts": facts_of(whole),
+                "facts": facts_of(
+                    {name: said for name, said in whole.items() if not (is_encrypted and name == "writes")}
+                ),
                 "versions": {
                     name: _version(version) for name, version in checkpoint["channel_versions"].items()
                 },

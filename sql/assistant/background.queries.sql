@@ -14,6 +14,14 @@ WHERE r.tenant_id = $1 AND r.user_id = $2 AND r.thread_id = $3 AND r.seq <= (
   ORDER BY o.seq DESC OFFSET $8::int - cardinality($5::text[]) LIMIT 1
 );
 
+-- name: read_recent_of_user
+-- The last $3 messages of all threads of a user that are kept, oldest first.
+SELECT n.thread_id, n.role, n.content, n.turn_id FROM (
+  SELECT r.thread_id, r.role, r.content, r.turn_id, r.said_at, r.seq FROM assistant_recent AS r
+  WHERE r.tenant_id = $1 AND r.user_id = $2 ORDER BY r.said_at DESC, r.seq DESC LIMIT $3
+) AS n
+ORDER BY n.said_at, n.seq;
+
 -- name: read_recent
 -- The last words of a thread, oldest first.
 SELECT r.turn_id, r.role, r.content FROM assistant_recent AS r

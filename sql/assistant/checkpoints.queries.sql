@@ -232,7 +232,8 @@ WHERE c.tenant_id = $1 AND c.user_id = $2 AND c.thread_id = ANY($3::text[]) AND 
 );
 
 -- name: sweep_saver_threads
--- Deletes of threads the values and writes that no checkpoint has any more, and what is told of a checkpoint that is gone.
+-- Deletes of threads the values and writes that no checkpoint has any more. What is told of a checkpoint that is gone goes;
+-- the newest one that is left is told instead, whose channels only a graph can read: they are named in `left_out`.
 WITH blobs AS (
   DELETE FROM saver_blobs AS b
   WHERE b.tenant_id = $1 AND b.user_id = $2 AND b.thread_id = ANY($3::text[]) AND NOT EXISTS (
@@ -245,13 +246,29 @@ WITH blobs AS (
     SELECT FROM saver_checkpoints AS c WHERE c.tenant_id = $1 AND c.user_id = $2 AND c.thread_id = w.thread_id
       AND c.checkpoint_ns = w.checkpoint_ns AND c.checkpoint_id = w.checkpoint_id
   )
+), newest AS MATERIALIZED (
+  SELECT DISTINCT ON (c.thread_id) c.thread_id, c.checkpoint_id, c.checkpoint_type, c.facts, c.versions, c.created_at
+  FROM saver_checkpoints AS c
+  WHERE c.tenant_id = $1 AND c.user_id = $2 AND c.thread_id = ANY($3::text[]) AND c.checkpoint_ns = ''
+  ORDER BY c.thread_id, c.checkpoint_id DESC
+), moved AS (
+  UPDATE supervisor_checkpoints AS s SET checkpoint_id = n.checkpoint_id, updated_at = now(),
+    checkpoint_data = jsonb_build_object(
+      'checkpoint_id', n.checkpoint_id, 'step', n.facts -> 'step', 'ts', n.created_at, 'graph_state', '{}'::jsonb,
+      'memory_context', NULL, 'conversation_history', '[]'::jsonb,
+      'agent_states', coalesce(s.checkpoint_data -> 'agent_states', '{}'::jsonb),
+      'left_out', (SELECT coalesce(jsonb_agg(v.name ORDER BY v.name), '[]'::jsonb) FROM jsonb_object_keys(n.versions) AS v (name)
+        WHERE v.name NOT LIKE '\_\_%' AND v.name NOT LIKE 'branch:%' AND v.name NOT LIKE 'join:%'))
+      || CASE WHEN n.checkpoint_type LIKE '%+%' THEN '{"encrypted": true}'::jsonb ELSE '{}'::jsonb END
+  FROM newest AS n
+  WHERE s.tenant_id = $1 AND s.user_id = $2 AND s.thread_id = n.thread_id AND s.checkpoint_id IS NOT NULL
+    AND NOT EXISTS (
+      SELECT FROM saver_checkpoints AS c WHERE c.tenant_id = $1 AND c.user_id = $2 AND c.thread_id = s.thread_id
+        AND c.checkpoint_ns = '' AND c.checkpoint_id = s.checkpoint_id)
 )
 DELETE FROM supervisor_checkpoints AS s
 WHERE s.tenant_id = $1 AND s.user_id = $2 AND s.thread_id = ANY($3::text[]) AND s.checkpoint_id IS NOT NULL
-  AND NOT EXISTS (
-    SELECT FROM saver_checkpoints AS c WHERE c.tenant_id = $1 AND c.user_id = $2 AND c.thread_id = s.thread_id
-      AND c.checkpoint_ns = '' AND c.checkpoint_id = s.checkpoint_id
-  );
+  AND NOT EXISTS (SELECT FROM newest AS n WHERE n.thread_id = s.thread_id);
 
 -- name: copy_saver_thread
 -- Copies all of a thread ($3) into another one ($4), which belongs to the agent $5; what is there already under the same
@@ -289,8 +306,24 @@ WHERE supervisor_checkpoints.checkpoint_id IS NULL OR supervisor_checkpoints.che
 
 -- name: get_supervisor_checkpoint
 -- Reads what the newest checkpoint of a thread says.
-SELECT id, tenant_id, user_id, thread_id, checkpoint_data, created_at, updated_at FROM supervisor_checkpoints
-WHERE tenant_id = $1 AND user_id = $2 AND thread_id = $3;
+SELECT id, tenant_id, user_id, thread_id, checkpoint_data, created_at, updated_at,
+  checkpoint_id IS NOT NULL AND checkpoint_data @> '{"encrypted": true}' AS encrypted
+FROM supervisor_checkpoints WHERE tenant_id = $1 AND user_id = $2 AND thread_id = $3;
+
+-- name: redact_supervisor_checkpoints
+-- Leaves metadata alone of what checkpoints of savers say, of up to $3 threads of a tenant, or of a user ($2) of it.
+UPDATE supervisor_checkpoints AS s
+SET checkpoint_data = jsonb_build_object(
+  'checkpoint_id', s.checkpoint_id, 'step', s.checkpoint_data -> 'step', 'ts', s.checkpoint_data -> 'ts',
+  'agent_states', coalesce(s.checkpoint_data -> 'agent_states', '{}'::jsonb), 'encrypted', true)
+FROM (
+  SELECT o.id FROM supervisor_checkpoints AS o
+  WHERE o.tenant_id = $1 AND ($2::text IS NULL OR o.user_id = $2) AND o.checkpoint_id IS NOT NULL
+    AND NOT o.checkpoint_data @> '{"encrypted": true}'
+  LIMIT $3 FOR UPDATE
+) AS o
+WHERE s.id = o.id
+RETURNING s.id;
 
 -- name: save_supervisor_checkpoint
 -- Writes what somebody without a saver keeps of a thread; no row where a saver has written one.
@@ -298,7 +331,7 @@ INSERT INTO supervisor_checkpoints (tenant_id, user_id, thread_id, checkpoint_da
 ON CONFLICT (tenant_id, user_id, thread_id) DO UPDATE SET
   checkpoint_data = excluded.checkpoint_data, updated_at = now()
 WHERE supervisor_checkpoints.checkpoint_id IS NULL
-RETURNING id, tenant_id, user_id, thread_id, checkpoint_data, created_at, updated_at;
+RETURNING id, tenant_id, user_id, thread_id, checkpoint_data, created_at, updated_at, false AS encrypted;
 
 -- name: has_saver_thread
 -- Tells whether a saver keeps checkpoints of a thread.

@@ -19,7 +19,7 @@ WHERE p.tenant_id = $1 AND p.user_id = $2 AND p.proposal_id = $3 FOR UPDATE OF p
 
 -- name: pending_proposal
 -- The proposal of a field that waits for a decision at a moment ($4), whether its time is over or not.
-SELECT p.proposal_id, p.value, p.expires_at <= $4 AS is_over FROM assistant_proposals AS p
+SELECT p.proposal_id, p.value, p.is_implied, p.expires_at <= $4 AS is_over FROM assistant_proposals AS p
 WHERE p.tenant_id = $1 AND p.user_id = $2 AND p.field = $3 AND p.state = 'pending' FOR UPDATE OF p;
 
 -- name: end_proposal
@@ -30,9 +30,9 @@ WHERE p.tenant_id = $1 AND p.user_id = $2 AND p.proposal_id = $3;
 -- name: propose
 -- Adds a proposal.
 INSERT INTO assistant_proposals (
-  tenant_id, user_id, proposal_id, field, value, thread_id, evidence, created_at, expires_at
+  tenant_id, user_id, proposal_id, field, value, thread_id, evidence, created_at, expires_at, is_implied
 )
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9);
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
 
 -- name: list_proposals
 -- A page of proposals in a state ($6, or null for all), newest first, behind a place ($3, $4); $7 is now.
@@ -60,6 +60,17 @@ SELECT e.tenant_id, e.user_id, e.proposal_id, 'UPDATE', 'worker',
   jsonb_build_object('consent', jsonb_build_object('field', e.field, 'decision', 'expired')), $1
 FROM ended AS e
 RETURNING memory_id;
+
+-- name: drop_old_proposals
+-- Removes up to $2 proposals that were decided, or whose time was over, before $1.
+DELETE FROM assistant_proposals AS p
+USING (
+  SELECT o.tenant_id, o.user_id, o.proposal_id FROM assistant_proposals AS o
+  WHERE o.state <> 'pending' AND coalesce(o.decided_at, o.expires_at) < $1
+  ORDER BY coalesce(o.decided_at, o.expires_at) LIMIT $2 FOR UPDATE SKIP LOCKED
+) AS old
+WHERE p.tenant_id = old.tenant_id AND p.user_id = old.user_id AND p.proposal_id = old.proposal_id
+RETURNING p.proposal_id;
 
 -- name: add_signal
 -- Keeps what a turn says of a field.

@@ -1,12 +1,12 @@
 -- How memories are kept in order, those of all users.
 
 -- name: find_aged
--- Up to $2 active memories that nobody was given since $1 and that do not last, by place.
+-- Up to $2 active memories that nobody was given, repeated, edited or imported since $1 and that do not last, by place.
 SELECT a.tenant_id, a.user_id, a.memory_id, a.category
 FROM (
   SELECT m.tenant_id, m.user_id, m.memory_id, m.category FROM assistant_memories AS m
-  WHERE m.state = 'active' AND NOT m.pinned AND m.importance < 3 AND coalesce(m.last_accessed, m.created_at) < $1
-  ORDER BY coalesce(m.last_accessed, m.created_at) LIMIT $2
+  WHERE m.state = 'active' AND NOT m.pinned AND m.importance < 3 AND greatest(m.last_accessed, m.created_at, m.updated_at, m.imported_at) < $1
+  ORDER BY greatest(m.last_accessed, m.created_at, m.updated_at, m.imported_at) LIMIT $2
 ) AS a
 ORDER BY a.tenant_id, a.user_id, a.memory_id;
 

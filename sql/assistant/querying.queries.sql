@@ -140,10 +140,12 @@ SELECT c.recalls, coalesce(t.turns, 0) AS turns FROM counted AS c
 LEFT JOIN assistant_threads AS t ON t.tenant_id = $1 AND t.user_id = $2 AND t.thread_id = $3;
 
 -- name: see_thread
--- Notes that a thread was seen, and keeps it until the transaction ends.
+-- Notes that a thread was seen, and keeps it until the transaction ends; `seen_rev` is up to where an agent ($5) was told.
 UPDATE assistant_threads AS t SET seen_at = greatest(t.seen_at, $4)
 WHERE t.tenant_id = $1 AND t.user_id = $2 AND t.thread_id = $3
-RETURNING t.rev, t.seen_rev;
+RETURNING t.rev, coalesce((
+  SELECT r.seen_rev FROM assistant_recalls AS r
+  WHERE r.tenant_id = $1 AND r.user_id = $2 AND r.thread_id = $3 AND r.agent_id = $5), 0) AS seen_rev;
 
 -- name: changes_since
 -- What a thread is told of changes behind a revision ($4), oldest first.
@@ -152,6 +154,7 @@ WHERE c.tenant_id = $1 AND c.user_id = $2 AND c.thread_id = $3 AND c.rev > $4
 ORDER BY c.rev;
 
 -- name: move_seen
--- Notes up to which revision a thread has been told.
-UPDATE assistant_threads AS t SET seen_rev = greatest(t.seen_rev, $4)
-WHERE t.tenant_id = $1 AND t.user_id = $2 AND t.thread_id = $3;
+-- Notes up to which revision an agent ($4) of a thread has been told.
+INSERT INTO assistant_recalls AS r (tenant_id, user_id, thread_id, agent_id, seen_rev) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (tenant_id, user_id, thread_id, agent_id)
+DO UPDATE SET seen_rev = excluded.seen_rev WHERE r.seen_rev < excluded.seen_rev;

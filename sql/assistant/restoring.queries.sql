@@ -5,12 +5,13 @@
 -- Keeps memories. Returns whose they are, and their ids.
 INSERT INTO assistant_memories (
   tenant_id, user_id, memory_id, agent_id, run_id, actor_id, thread_id, role, type, category, text, steps_text, tags,
-  importance, pinned, state, source, evidence, created_at, updated_at, last_accessed, hit_count, purge_at
+  importance, pinned, state, source, evidence, created_at, updated_at, last_accessed, hit_count, purge_at, imported_at,
+  unchecked
 )
 SELECT
   $1, t.user_id, t.id, t.agent_id, t.run_id, t.actor_id, t.thread_id, t.role, t.type, t.category, t.text, t.steps_text,
   t.tags, t.importance, t.pinned, t.state, t.source, t.evidence, t.created_at, t.updated_at, t.last_accessed, t.hit_count,
-  t.purge_at
+  t.purge_at, now(), t.state = 'active' AND t.type IN ('semantic', 'insight')
 FROM jsonb_to_recordset($2::jsonb) AS t (
   user_id text, id uuid, agent_id text, run_id text, actor_id text, thread_id text, role text, type text, category text,
   text text, steps_text text, tags text[], importance smallint, pinned boolean, state text, source text, evidence jsonb,

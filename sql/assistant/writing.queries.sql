@@ -27,10 +27,12 @@ ORDER BY m.updated_at DESC, m.memory_id LIMIT $4;
 -- Adds a memory.
 INSERT INTO assistant_memories (
   tenant_id, user_id, memory_id, agent_id, run_id, actor_id, thread_id, role, type, category, text, steps_text, tags,
-  importance, pinned, state, source, evidence, unchecked, created_at, updated_at, last_accessed, hit_count, purge_at
+  importance, pinned, state, source, evidence, unchecked, created_at, updated_at, last_accessed, hit_count, purge_at,
+  imported_at
 )
 VALUES (
-  $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24
+  $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24,
+  $25
 );
 
 -- name: update_memory
@@ -38,6 +40,11 @@ VALUES (
 UPDATE assistant_memories AS m
 SET category = $4, text = $5, steps_text = $6, tags = $7, importance = $8, pinned = $9, state = $10, evidence = $11,
   unchecked = $12, updated_at = $13, last_accessed = greatest(m.last_accessed, $14), purge_at = $15
+WHERE m.tenant_id = $1 AND m.user_id = $2 AND m.memory_id = $3;
+
+-- name: repeat_memory
+-- Notes that a memory was said again: it counts as needed then.
+UPDATE assistant_memories AS m SET last_accessed = greatest(m.last_accessed, $4)
 WHERE m.tenant_id = $1 AND m.user_id = $2 AND m.memory_id = $3;
 
 -- name: put_vector
@@ -80,6 +87,33 @@ WHERE h.tenant_id = $1 AND h.user_id = $2 AND (h.old_id = $3 OR h.new_id = $3);
 -- Blanks what threads are told in a purged memory's words.
 UPDATE assistant_changes AS c SET meta = c.meta || '{"text": ""}'
 WHERE c.tenant_id = $1 AND c.user_id = $2 AND c.memory_id = $3;
+
+-- name: lock_merged_into
+-- Reads and keeps the memories that were merged into one ($3), or into one that was, and are only there to be restored.
+WITH RECURSIVE merged (memory_id) AS (
+  SELECT h.old_id FROM assistant_history AS h
+  WHERE h.tenant_id = $1 AND h.user_id = $2 AND h.new_id = $3 AND h.event = 'MERGE' AND h.old_id <> $3
+  UNION
+  SELECT h.old_id FROM merged AS o
+  JOIN assistant_history AS h ON h.tenant_id = $1 AND h.user_id = $2 AND h.new_id = o.memory_id
+  WHERE h.event = 'MERGE' AND h.old_id <> h.new_id AND h.old_id <> $3
+)
+SELECT <columns> FROM assistant_memories AS m
+WHERE m.tenant_id = $1 AND m.user_id = $2 AND m.state = 'soft_deleted'
+  AND m.memory_id IN (SELECT o.memory_id FROM merged AS o)
+ORDER BY m.memory_id FOR UPDATE OF m;
+
+-- name: forget_proposals
+-- Removes what was proposed because of words ($3) of a purged memory, decided or not. The history names fields alone.
+DELETE FROM assistant_proposals AS p
+WHERE p.tenant_id = $1 AND p.user_id = $2 AND p.thread_id IS NOT DISTINCT FROM $4 AND EXISTS (
+  SELECT FROM jsonb_array_elements(p.evidence) AS e (said) WHERE e.said ->> 'quote' = ANY ($3::text[]));
+
+-- name: forget_signals
+-- Removes what turns ($4) of a thread ($3) said of fields in words of a purged memory ($5).
+DELETE FROM assistant_signals AS s
+WHERE s.tenant_id = $1 AND s.user_id = $2 AND s.thread_id = $3 AND s.turn_id = ANY ($4::text[])
+  AND position(lower(s.value) IN lower($5)) > 0;
 
 -- name: link_neighbours
 -- Links a memory ($3), whose vector is $4 by the model $5, to up to $7 of the nearest active ones whose cosine is at least

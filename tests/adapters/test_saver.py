@@ -102,6 +102,15 @@ async def test_it_does_all_that_the_conformance_package_asks(
     assert sum(result.tests_passed for result in report.results.values()) >= 81
 
 
+def test_an_encrypting_serializer_leaves_no_readable_copy(client: Client) -> None:
+    graph = graph_with(ElfSaver(client, user_id="ana", serde=HIDDEN))
+    graph.invoke({"messages": ["something private"]}, thread())
+    told = client.assistant.thread_checkpoint("t1", user_id="ana")
+    assert "something private" not in str(told)
+    assert told.checkpoint_data["encrypted"] is True
+    assert graph.get_state(thread()).values["messages"][0] == "something private"
+
+
 def test_a_graph_is_interrupted_resumed_and_taken_back_in_time(client: Client) -> None:
     graph = graph_with(ElfSaver(client, user_id="ana"))
     halted = graph.invoke({"messages": ["hi"]}, thread())

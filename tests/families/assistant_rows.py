@@ -233,6 +233,7 @@ EXPORTING: Final = (
     _row("export_assistant_memory", attempts=[_told("of the user")], open_to=OF_OPERATORS),
 )
 KEEPING: Final = (
+    _row("redact_checkpoints", attempts=[_done("of all threads", refused=False)], open_to=OF_OPERATORS),
     _row("consolidate_assistant", attempts=[_done("what is alike", refused=False)], open_to=OF_OPERATORS, spans=True),
     _row(
         "import_assistant_memory", attempts=[_done("the same memory", refused=False, items=_lines)],

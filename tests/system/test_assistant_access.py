@@ -120,6 +120,8 @@ def test_an_agent_by_its_key_reads_and_writes_the_categories_of_its_list_alone(
         headers = {"X-API-Key": keys[agent]}
         status, told = over_http(service, headers, asked(AGENTS[AGENTS.index(agent) - 1]))
         assert (status, told["error_code"]) == (403, "SCOPE_DENIED")
+        own = service.client.get("/v1/assistant/memories", params={**PLACE, "limit": 200}, headers=headers)
+        assert {one["category"] for one in own.json()["items"]} == {*ids} & {*TABLE.allowlists[agent]}
         for category, memory_id in ids.items():
             path = f"/v1/assistant/memories/{memory_id}"
             is_own = category in TABLE.allowlists[agent]

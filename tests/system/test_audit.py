@@ -37,7 +37,7 @@ ADMINS = {
     "consolidate_all", "clean_up_all", "requeue_episodes", "reembed_knowledge", "erase_knowledge",
     "knowledge_schedules", "dead_letters", "graph_orchestrators", "graph_erase", "graph_recover", "graph_export",
     "graph_import", "graph_share", "share_knowledge",
-    "consolidate_assistant", "export_assistant_memory", "import_assistant_memory",
+    "consolidate_assistant", "redact_checkpoints", "export_assistant_memory", "import_assistant_memory",
     "erase_assistant_memory", "list_webhooks", "webhook_dead_letters", "retry_webhook", "erase_memory",
     "read_receipt", "prove_erasure", "export_memory", "import_memory", "rebuild_index", "index_progress",
     "repair_index", "list_jobs", "retry_jobs", "discard_jobs",

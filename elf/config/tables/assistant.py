@@ -165,13 +165,17 @@ class Files(Table):
 class AssistantTable(Table):
     """[assistant]; each key is optional.
 
-    Memories whose cosine is at least `link_min` are linked when one of them is written. `allowlists` are the categories
-    that each agent may read; an agent that is not named reads none. With `share_threads` every agent of a user may
-    write the threads of graphs that another one began.
+    Memories whose cosine is at least `link_min` are linked when one of them is written. A query waits for its vector
+    for `embed_deadline_ms` at most, where the embedding model is behind a URL. `allowlists` are the categories that
+    each agent may read; an agent that is not named reads none. With `share_threads` every agent of a user may write the
+    threads of graphs that another one began. With `readable_checkpoints` the newest checkpoint of a thread is kept as
+    JSON, too, unless the graph's serializer encrypts.
     """
 
     link_min: Cosine = 0.55
     share_threads: bool = False
+    readable_checkpoints: bool = True
+    embed_deadline_ms: Annotated[int, Field(ge=10, le=10_000)] = 100
     categories: Categories = Categories()
     allowlists: Annotated[
         dict[AgentName, Annotated[list[Name], Field(description="a list of names of categories")]],

@@ -22,6 +22,9 @@ Status: TypeAlias = Literal["ok", "error", "skipped"]
 
 MEMORY_TYPES: Final[tuple[MemoryType, ...]] = get_args(MemoryType)
 
+COMPARED_TYPES: Final[tuple[MemoryType, ...]] = ("semantic", "insight")
+"""What happened on two days is two things, however alike, and steps are compared by nobody."""
+
 DEFAULT_IMPORTANCE: Final = 2
 MAX_TAGS: Final = 16
 MAX_TAG_CHARS: Final = 64
@@ -83,6 +86,7 @@ class Memory:
     last_accessed: datetime | None = None
     hit_count: int = 0
     purge_at: datetime | None = None
+    imported_at: datetime | None = None
     unchecked: bool = False
 
     @property

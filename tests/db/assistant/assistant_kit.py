@@ -42,6 +42,7 @@ from tests.keys_kit import with_keys
 from tests.notes_kit import FakeEmbedder, TurnedClock, WordTokens
 from tests.rpc_kit import named
 from tests.system.fake_chat import point_extractor
+from tests.system.fake_model import point_embedding
 from tests.system.service import write_config
 
 TENANT = "acme"
@@ -140,15 +141,19 @@ async def house_at(
     proves_users: bool = False,
     chat: Chat | None = None,
     background: bool = False,
+    remote: bool = False,
 ) -> AsyncIterator[AssistantHouse]:
     """Serve the assistant for the block; `proves_users` as a service does that asks everybody who calls.
 
     `chat` is the language model, which is called scripted; without one fixed rules judge. With `background` turns leave
-    work behind that makes something of the last words of their threads.
+    work behind that makes something of the last words of their threads. `remote`: as if the embedding model were behind
+    a URL.
     """
     path = assistant_config(folder, table if background else f"{table}\n{NOTHING_ELSE}")
     if chat is not None:
         point_extractor(path, "http://models.example/v1", timeout_ms=10_000)
+    if remote:
+        point_embedding(path, "http://models.example/v1")
     text = path.read_text(encoding="utf-8")
     if proves_users:
         text = with_keys(text, {"key": "k" * 43})

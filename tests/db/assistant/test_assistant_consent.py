@@ -142,3 +142,51 @@ async def test_no_other_user_decides(house: AssistantHouse) -> None:
     assert answer["fields"] == ["$.proposal_id"]
     assert (await house.get("proposals", user_id="ben"))["items"] == []
     assert (await house.get("user_context", user_id="ben"))["city"] is None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I moved to the marketing team.", "My name is Hebrew for grace.", "Remember that my name is hard to pronounce.",
+        "I moved to tears at the end.", "Remember that my pronouns are often ignored.",
+        "My preferred language is hard to learn.", "I live in fear of spiders.",
+    ],
+)  # fmt: skip
+async def test_a_text_without_a_value_of_the_type_supersedes_no_proposal(
+    house: AssistantHouse, said: str
+) -> None:
+    known = [
+        await propose(house, text, str(number))
+        for number, text in enumerate(
+            ("I live in Berlin.", "Please call me Ana.", "Please answer in German.",
+             "Remember that my pronouns are she/her.")
+        )
+    ]  # fmt: skip
+    await say(house, said, "9")
+    waiting = (await house.get("proposals"))["items"]
+    assert {one["proposal_id"] for one in waiting} == set(known)
+    assert {one["state"] for one in waiting} == {"pending"}
+
+
+async def test_what_is_said_in_passing_takes_no_place_of_what_was_stated(house: AssistantHouse) -> None:
+    stated = await propose(house, "I live in Berlin.")
+    assert [one["result"] for one in (await say(house, "I'm from Porto.", "2"))["results"]] == ["ADD"]
+    (waiting,) = (await house.get("proposals"))["items"]
+    assert (waiting["proposal_id"], waiting["value"]) == (stated, "Berlin")
+    await house.post(f"proposals/{stated}/decision", decision="reject")
+    await propose(house, "I come from Lima.", "3")
+    better = await propose(house, "I live in Rome.", "4")
+    states = {one["proposal_id"]: one["state"] for one in (await house.get("proposals"))["items"]}
+    assert (states[better], sorted(states.values())) == ("pending", ["pending", "rejected", "superseded"])
+
+
+async def test_a_proposal_that_ended_goes_after_ninety_days(house: AssistantHouse) -> None:
+    await house.post(f"proposals/{await propose(house, 'I live in Berlin.')}/decision", decision="approve")
+    await propose(house, "Please call me Ana.", "2")
+    steps = {one.name: one for one in house.opened.garbage}
+    for days, left in ((89, 2), (2, 1), (90, 0)):
+        house.clock.turn(days=days)
+        for name in ("expired_assistant_proposals", "old_assistant_proposals"):
+            await steps[name].collect(house.clock.now(), 10)
+        assert len((await house.get("proposals"))["items"]) == left
+    assert (await house.get("user_context"))["city"] == "Berlin"

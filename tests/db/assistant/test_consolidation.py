@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from tests.db.assistant.consolidation_kit import (
     still_double,
     tokens_at_the_wire,
 )
+from tests.db.assistant.model_kit import ScriptedModel
 from tests.db.assistant.query_kit import ask
 from tests.notes_kit import at_cosine, unit
 
@@ -255,6 +257,7 @@ async def test_only_pairs_of_the_band_that_share_words_in_a_category_are_compare
     await house.add("Quartets meet.", "hobbies")
     house.model.known["User sings there."] = at_cosine(0.5)
     await house.add("User sings there.", "event")
+    await house.rows("UPDATE assistant_memories SET unchecked = false")  # as after a first comparison
     report = await consolidate(house, tenant_id=TENANT, dry_run=True)
     rows = await house.rows("SELECT count(*) FROM assistant_fingerprints")
     assert (report["pairs_seen"], rows[0]["count"]) == (1, 0)
@@ -308,3 +311,38 @@ async def test_users_have_their_turn_at_different_times_and_a_missed_one_once(ho
     assert (sum(seen), max(seen) < 12) == (12, True)
     house.clock.turn(days=3)
     assert await a_day(house) == 12
+
+
+async def test_what_was_added_by_hand_or_imported_is_compared_however_like_it_is(
+    database: Database, tmp_path: Path
+) -> None:
+    model = ScriptedModel(
+        lambda question: json.dumps(
+            {
+                "pairs": [
+                    {"pair": one["pair"], "verdict": "same", "text": "", "from": []}
+                    for one in pairs_in(question)
+                ]
+            }
+        )
+    )
+    line = {
+        "id": "00000000-0000-4000-8000-000000000009", "type": "semantic", "category": "preferences",
+        "importance": 2, "text": "User enjoys swimming in lakes.", "pinned": False, "state": "active",
+        "source": "turn", "created_at": "2026-02-02T03:04:05Z", "updated_at": "2026-02-02T03:04:05Z",
+    }  # fmt: skip
+    async with house_at(database, tmp_path, chat=model.chat) as house:
+        house.model.known |= {
+            "User likes a swim in a lake.": unit(1.0), "User loves lake swimming.": at_cosine(0.8),
+            line["text"]: at_cosine(0.7),
+        }  # fmt: skip
+        await house.add("User likes a swim in a lake.")
+        await house.add("User loves lake swimming.")
+        await house.client.post(
+            "/v1/admin/assistant/import",
+            json={"tenant_id": TENANT, "items": [{"user_id": USER, "memory": line}]},
+        )
+        assert len((await house.get("memories"))["items"]) == 3
+        for _ in range(2):
+            await consolidate(house, tenant_id=TENANT, user_id=USER)
+        assert len((await house.get("memories"))["items"]) < 3

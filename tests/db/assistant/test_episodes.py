@@ -93,12 +93,12 @@ async def test_there_are_thirty_minutes_between_episodes_and_five_in_a_day(
 async def test_a_model_is_shown_the_last_ten_messages_each_cut(
     house: AssistantHouse, model: ScriptedModel
 ) -> None:
-    messages = [{"role": "assistant", "content": f"{number} {'x' * 2000}"} for number in range(12)]
+    messages = [{"role": "assistant", "content": f"{'x' * 2000} {number}"} for number in range(12)]
     await house.post("turn", thread_id="t1", turn_id="1", messages=messages)
     await turns(house, 2, 3)
     (given,) = asked(model)
-    starts = [message["content"].split(" ")[0] for message in given[:-2]]
-    assert starts == [str(number) for number in range(4, 12)]
+    ends = [message["content"].split(" ")[-1] for message in given[:-2]]
+    assert ends == [str(number) for number in range(4, 12)]
     assert {len(message["content"]) for message in given[:-2]} == {1000}
     (row,) = await house.rows("SELECT count(*) AS kept, max(length(content)) AS most FROM assistant_recent")
     assert (row["kept"], row["most"]) == (10, 1000)

@@ -224,3 +224,37 @@ async def test_without_a_model_only_what_was_said_twice_counts(database: Databas
         assert sorted(one["text"] for one in await insights(house)) == [
             "User repeatedly stated feeling anxious.", "User repeatedly stated trust in User's manager.",
         ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("confidence", "tone"), [(0.8, "concise"), (0.79, None), (None, None)])
+async def test_an_insight_that_is_sure_has_the_user_known_by_what_needs_no_agreement(
+    house: AssistantHouse, model: ScriptedModel, confidence: float | None, tone: str | None
+) -> None:
+    summaries = ("User prefers concise answers.", "User lives in Oslo.")
+    more = {} if confidence is None else {"confidence": confidence}
+    model.script = lambda _: answer(*({"summary": summary} | more for summary in summaries))
+    await say(house, "Shorter, please!")
+    await house.do_jobs()
+    assert len(await insights(house)) == 2
+    context = await house.get("user_context")
+    assert (context["tone"], context["city"]) == (tone, None)
+    (body,) = asked_for_insights(model)
+    assert "confidence" in body["messages"][1]["content"]
+
+
+async def test_a_question_has_the_end_of_a_long_message(house: AssistantHouse, model: ScriptedModel) -> None:
+    await say(house, "begins " + "word " * 400 + "ends")
+    await house.do_jobs()
+    (body,) = asked_for_insights(model)
+    shown = body["messages"][1]["content"].splitlines()[-1]
+    assert ("ends" in shown, "begins" in shown) == (True, False)
+
+
+async def test_without_a_model_what_is_said_in_two_threads_counts(database: Database, tmp_path: Path) -> None:
+    async with house_at(database, tmp_path, background=True) as house:
+        for thread in ("t1", "t2"):
+            said = [{"role": "user", "content": "I feel overwhelmed."}]
+            await house.post("turn", thread_id=thread, turn_id="1", messages=said)
+            await house.do_jobs()
+        (insight,) = await insights(house)
+        assert insight["text"] == "User repeatedly stated feeling overwhelmed."

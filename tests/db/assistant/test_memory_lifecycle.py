@@ -9,8 +9,9 @@ import pytest
 
 from elf.db.garbage import GarbageCollector
 from elf.outbox.chores import NO_SUBJECT, Due
-from tests.db.assistant.assistant_kit import AssistantHouse
+from tests.db.assistant.assistant_kit import TENANT, USER, AssistantHouse
 from tests.db.assistant.query_kit import ask
+from tests.notes_kit import at_cosine, unit
 
 pytestmark = pytest.mark.anyio
 
@@ -131,3 +132,47 @@ async def test_it_is_done_each_hour_batch_by_batch(house: AssistantHouse) -> Non
     house.clock.turn(days=30)
     await chore.run(Due(NO_SUBJECT, house.clock.now(), 1))
     assert await house.rows("SELECT FROM assistant_memories") == []
+
+
+async def test_what_was_edited_repeated_or_imported_ages_anew(house: AssistantHouse) -> None:
+    edited = await house.add("Desk is by the window.", "tasks")
+    said = [{"role": "user", "content": "I prefer green tea."}]
+    await house.post("turn", thread_id="t", turn_id="1", messages=said)
+    house.clock.turn(days=59)
+    await house.patch(f"memories/{edited['id']}", text="Desk is by the door.")
+    await house.post("turn", thread_id="t", turn_id="2", messages=said)
+    line = {
+        "id": "00000000-0000-4000-8000-000000000009", "type": "semantic", "category": "goals", "importance": 2,
+        "text": "User wants to sail.", "pinned": False, "state": "active", "source": "turn",
+        "created_at": "2020-01-02T03:04:05Z", "updated_at": "2020-01-02T03:04:05Z",
+    }  # fmt: skip
+    answer = await house.client.post(
+        "/v1/admin/assistant/import", json={"tenant_id": TENANT, "items": [{"user_id": USER, "memory": line}]}
+    )
+    assert answer.json()["new"] == 1
+    for days, aged in ((2, 0), (57, 0), (2, 3)):
+        house.clock.turn(days=days)
+        assert (await _collect(house)).get("aged_assistant_memories", 0) == aged
+    memory = await house.get(f"memories/{line['id']}")
+    assert memory["created_at"] == "2020-01-02T03:04:05Z"
+
+
+async def test_a_hard_delete_leaves_no_words_of_what_was_merged_or_proposed(house: AssistantHouse) -> None:
+    house.model.known |= {
+        "User is not fond of Zanzibar.": unit(1.0), "User isn't fond of Zanzibar.": at_cosine(0.95),
+    }  # fmt: skip
+    await house.add("User isn't fond of Zanzibar.", evidence=[{"quote": "Zanzibar, no."}])
+    said = [{"role": "user", "content": "I am not fond of Zanzibar."}]
+    (result,) = (await house.post("turn", thread_id="t", turn_id="1", messages=said))["results"]
+    assert result["result"] == "RECREATE"
+    said = [{"role": "user", "content": "I live in Zanzibar City."}]
+    results = (await house.post("turn", thread_id="t", turn_id="7", messages=said))["results"]
+    assert [one["result"] for one in results] == ["ADD", "PROPOSED"]
+    for memory_id in (result["memory_id"], results[0]["memory_id"]):
+        await house.delete(f"memories/{memory_id}", hard=True)
+    tables = (
+        "memories", "history", "changes", "proposals", "signals", "recent", "turns", "outbox", "relations", "events",
+    )  # fmt: skip
+    for table in tables:
+        rows = await house.rows(f"SELECT x::text AS row FROM assistant_{table} AS x")
+        assert not [row["row"] for row in rows if "anzibar" in row["row"]], table

@@ -54,6 +54,9 @@ INSERT INTO assistant_changes (tenant_id, user_id, thread_id, rev, memory_id, ev
 SELECT t.tenant_id, t.user_id, t.thread_id, r, md5('memory' || r)::uuid, 'created', now()
 FROM assistant_threads AS t, generate_series(1, 5) AS r;
 
+INSERT INTO assistant_recalls (tenant_id, user_id, thread_id, agent_id, seen_rev)
+SELECT t.tenant_id, t.user_id, t.thread_id, 'planner', 3 FROM assistant_threads AS t;
+
 INSERT INTO assistant_recent (tenant_id, user_id, thread_id, turn_id, role, content, said_at)
 SELECT t.tenant_id, t.user_id, t.thread_id, 'turn ' || i, 'user', 'words', now()
 FROM assistant_threads AS t, generate_series(1, 10) AS i;
@@ -110,9 +113,8 @@ PLANS: Final[Mapping[str, Sequence[Any]]] = {
     "find_related": (*FILTERS, SOME, SOME, 32),
     "categories_of": PLACE,
     "standing_of": (*PLACE, SOME, CATEGORIES),
-    "see_thread": (*PLACE, "thread 7", NOW),
+    "see_thread": (*PLACE, "thread 7", NOW, "planner"),
     "changes_since": (*PLACE, "thread 7", 2),
-    "move_seen": (*PLACE, "thread 7", 2),
     "count_recall": (*PLACE, "thread 7", "planner"),
     "keep_recent": (*PLACE, "thread 7", "turn 11", ["user"], ["words"], NOW, 10),
     "due_after_turn": (*PLACE, "thread 7", NOW, NOW, 3),
@@ -172,7 +174,7 @@ async def test_filters_are_conditions_of_the_scan(seeded_dsn: str, name: str, ki
     assert all("memory_id" in _conditions(scan) for scan in by_id)
 
 
-@pytest.mark.parametrize(("name", "index"), [("find_aged", "aging"), ("find_due_to_go", "purge")])
+@pytest.mark.parametrize(("name", "index"), [("find_aged", "aged"), ("find_due_to_go", "purge")])
 async def test_what_is_aging_is_found_by_its_index(seeded_dsn: str, name: str, index: str, kind: str) -> None:
     values = (NOW - timedelta(days=365), 500)
     nodes = [node async for node in nodes_of_plan(seeded_dsn, assistant_queries()[name], values, kind)]

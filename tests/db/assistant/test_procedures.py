@@ -112,3 +112,20 @@ async def test_an_agent_by_its_key_keeps_only_what_it_may_read(
         await ask(house, status, agent=None, categories=["procedural"])
         refused = await ask(house, 403, agent="planner")
         assert refused["fields"] == ["$.agent"]
+
+
+async def test_the_numbered_lines_of_messages_are_steps(house: AssistantHouse) -> None:
+    messages = [
+        {"role": "user", "content": "How do I ship?"},
+        {"role": "assistant", "content": "Like this:\n1. Build the wheel.\n2. Upload it.\nGood luck!"},
+        {"role": "user", "content": "Thanks."},
+    ]
+    memory = (await house.post("procedures", messages=messages))["memory"]
+    assert (memory["text"], memory["steps_text"]) == (
+        "Build the wheel.",
+        "1. Build the wheel.\n2. Upload it.",
+    )
+    refused = await house.post("procedures", 400, messages=messages[:1])
+    assert refused["fields"] == ["$.messages"]
+    await house.post("procedures", 400, messages=messages, steps=["Build it."])
+    await house.post("procedures", 400)

@@ -47,7 +47,7 @@ async def test_a_thread_that_was_seen_is_told_of_what_is_done_in_another(house: 
     assert (await _updates(house, "t3"))["total"] == 0
 
 
-async def test_what_an_agent_may_not_read_waits_for_one_that_may(house: AssistantHouse) -> None:
+async def test_each_agent_is_told_once_of_what_it_may_read(house: AssistantHouse) -> None:
     await house.add("Ship version one.", "goals", thread_id="t1")
     await house.add("Name is Ana.", "profile", thread_id="t1")
     await house.add("Write the notes.", "tasks", thread_id="t1")
@@ -56,8 +56,22 @@ async def test_what_an_agent_may_not_read_waits_for_one_that_may(house: Assistan
     told = await _updates(house, agent="supervisor")
     assert told["text"].splitlines()[1:] == [
         "- +created: [tasks] Write the notes. (imp=2)", "- +created: [profile] Name is Ana. (imp=2)",
+        "- +created: [goals] Ship version one. (imp=2)",
     ]  # fmt: skip
-    assert (await _updates(house, agent="supervisor"))["total"] == 0
+    for agent in ("planner", "supervisor"):
+        assert await _updates(house, agent=agent) == {"since_rev": 3, "rev": 3, "total": 0, "text": ""}
+
+
+async def test_what_an_agent_may_not_read_does_not_hold_up_the_others(house: AssistantHouse) -> None:
+    await house.add("Name is Ana.", "profile", thread_id="t1")
+    for number in range(3):
+        await house.add(f"Task {number}.", "tasks", thread_id="t1")
+        assert (await _updates(house))["text"].splitlines() == [
+            f"Memory updates since rev {0 if number == 0 else number + 1}:",
+            f"- +created: [tasks] Task {number}. (imp=2)",
+        ]
+        assert (await _updates(house))["text"] == ""
+    assert (await _updates(house, agent="supervisor"))["total"] == 4
 
 
 async def test_a_merge_is_told_to_whom_may_read_it(house: AssistantHouse) -> None:
@@ -85,7 +99,7 @@ async def test_a_memory_that_moves_is_told_to_whom_may_read_it_where_it_is(house
     await house.patch(f"memories/{memory['id']}", category="profile")
     assert (await _updates(house))["text"] == ""
     assert (await _updates(house, agent="supervisor"))["text"].splitlines()[1:] == [
-        "- ↑updated: [profile] Ship version one."
+        "- +created: [profile] Ship version one. (imp=2)"
     ]
 
 
@@ -147,3 +161,11 @@ async def test_what_many_write_in_a_thread_at_once_is_told_whole_and_once(house:
     rows = await house.rows("SELECT memory_id, event, rev FROM assistant_changes ORDER BY rev")
     assert [row["rev"] for row in rows] == list(range(1, 65))
     assert len({(row["memory_id"], row["event"]) for row in rows}) == 64
+
+
+async def test_the_header_tells_of_steps_only_where_the_query_names_them(house: AssistantHouse) -> None:
+    await house.post("procedures", steps=["Build the wheel."], thread_id="t1")
+    assert (await _updates(house, agent="executor"))["text"] == ""
+    await house.post("procedures", steps=["Upload the wheel."], thread_id="t1")
+    told = await _updates(house, agent="executor", categories=["procedural"])
+    assert told["text"].splitlines()[1:] == ["- +created: [procedural] Upload the wheel. (imp=2)"]

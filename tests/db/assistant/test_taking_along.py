@@ -102,20 +102,20 @@ async def test_an_id_that_is_taken_is_made_anew(house: AssistantHouse) -> None:
     assert listed["User wants to ski."] == known["id"]
 
 
-async def test_what_an_assistant_wrote_has_to_pass_and_what_a_user_wrote_is_normalised(
-    house: AssistantHouse,
-) -> None:
+async def test_what_is_taken_in_has_to_pass_whoever_wrote_it(house: AssistantHouse) -> None:
     new = "00000000-0000-4000-8000-00000000000{}".format
     bad = [
         memory(id=new(2), text="I want to go there tomorrow."), memory(id=new(3), text="word " * 200),
         memory(id=new(4), text="I want  to sail.", source="manual"),
+        memory(id=new(5), text="User wants  to sail.", source="manual"),
     ]  # fmt: skip
     taken = await taken_in(house, bad)
     assert [(one["place"], one["reason_code"]) for one in taken["rejected"]] == [
         (0, "PRONOUN"),
         (1, "TOO_LONG"),
+        (2, "PRONOUN"),
     ]
-    assert [one["text"] for one in (await house.get("memories"))["items"]] == ["I want to sail."]
+    assert [one["text"] for one in (await house.get("memories"))["items"]] == ["User wants to sail."]
 
 
 async def test_nothing_sensitive_is_taken_in_but_proposed(house: AssistantHouse) -> None:

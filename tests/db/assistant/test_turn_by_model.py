@@ -330,7 +330,7 @@ async def test_where_the_judge_is_away_both_stay_and_wait_to_be_compared(
     )  # fmt: skip
     rows = await house.rows("SELECT text, unchecked FROM assistant_memories ORDER BY created_at, text DESC")
     assert {row["text"]: row["unchecked"] for row in rows} == {
-        "User keeps bees.": False,
+        "User keeps bees.": True,  # added by hand
         "User has hives.": True,
     }
 

@@ -58,7 +58,7 @@ async def _what_changed(house: AssistantHouse, **asked: Any) -> tuple[Any, list[
     """Return an answer in the thread, and the changes that it tells of for the first time."""
     rows = await house.rows(
         "SELECT c.memory_id::text AS id, c.event FROM assistant_changes AS c "
-        "JOIN assistant_threads AS t USING (tenant_id, user_id, thread_id) WHERE c.rev > t.seen_rev ORDER BY c.rev"
+        "WHERE c.rev > coalesce((SELECT max(r.seen_rev) FROM assistant_recalls AS r), 0) ORDER BY c.rev"
     )
     answer = await ask(house, thread_id="t", **asked)
     assert answer["delta"]["total"] == len({row["id"] for row in rows})

@@ -17,6 +17,16 @@ class Overseeing(FamilyClient[C_co]):
     """What is for operators is served at the admin address: by a client whose base URL that is."""
 
     @method
+    def redact_checkpoints(
+        self, *, user_id: Annotated[str | None, "of this user alone"] = None
+    ) -> Call[r.RedactedCheckpoints]:
+        """For operators: remove the readable copies of checkpoints that savers keep; metadata stays."""
+        body = {**self.owner, "user_id": user_id}
+        return operators(
+            post(f"{ADMIN}/checkpoints/redact", body, reader(r.RedactedCheckpoints), repeat="safe")
+        )
+
+    @method
     def consolidate(
         self,
         *,

@@ -11,6 +11,7 @@ from elf.client.families.assistant.inputs import (
     DEFAULT_IMPORTANCE,
     Id,
     MemoryType,
+    Message,
     Quote,
     Role,
     Whose,
@@ -70,8 +71,12 @@ class Remembering(FamilyClient[C_co]):
     @method
     def add_procedure(
         self,
-        steps: Annotated[Sequence[str], "what to do, in order"],
+        steps: Annotated[Sequence[str] | None, "what to do, in order"] = None,
         *,
+        messages: Annotated[
+            Sequence[Message | Mapping[str, object]] | None,
+            "in the place of steps: what was said, of which the numbered lines are the steps; as JSON",
+        ] = None,
         text: Annotated[str | None, "what the steps are for (default: the first one)"] = None,
         tags: Tags = (),
         importance: Importance = DEFAULT_IMPORTANCE,
@@ -83,7 +88,9 @@ class Remembering(FamilyClient[C_co]):
     ) -> Call[r.AddedMemory]:
         """Keep how something is done, in up to 20 steps."""
         body = {
-            **self.owner, "steps": list(steps), "text": text, "tags": list(tags), "importance": importance,
+            **self.owner, "steps": None if steps is None else list(steps),
+            "messages": None if messages is None else all_plain(messages, "messages"),
+            "text": text, "tags": list(tags), "importance": importance,
             "pinned": pinned, "agent_id": agent_id, "run_id": run_id, "thread_id": thread_id, "user_id": user_id,
         }  # fmt: skip
         return post(f"{ROOT}/procedures", body, reader(r.AddedMemory))

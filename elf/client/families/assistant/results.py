@@ -244,8 +244,15 @@ class ThreadCheckpoint(Struct, frozen=True, kw_only=True):
     user_id: str
     thread_id: str
     checkpoint_data: Mapping[str, Any]
+    encrypted: bool
     created_at: datetime
     updated_at: datetime
+
+
+class RedactedCheckpoints(Struct, frozen=True, kw_only=True):
+    """Of how many threads the readable copy of the newest checkpoint was removed."""
+
+    redacted: int
 
 
 # All of a user

@@ -22,6 +22,10 @@ THREAD: Final = "/v1/assistant/threads/{thread_id}/checkpoint"
 MAX_BODY_BYTES: Final = 16 << 20
 MAX_CHECKPOINT_BYTES: Final = 32 << 20
 """Of a checkpoint with the values of its channels, which may have come with others, and what was written after it."""
+CIPHER_MARK: Final = "+"
+"""In the type of an encrypted value, before the name of the cipher."""
+READABLE_METADATA: Final = ("step", "ts")
+"""What is told of a checkpoint that only its graph may read."""
 MAX_THREADS: Final = 1000
 MAX_CHANNELS: Final = 10_000
 MAX_CHANNEL_CHARS: Final = 1024
@@ -279,8 +283,22 @@ class ThreadCheckpoint(Response):
     user_id: f.UserId
     thread_id: str
     checkpoint_data: dict[str, Any]
+    encrypted: bool = Field(
+        description="Whether only the graph can read the checkpoint: `checkpoint_data` has metadata alone."
+    )
     created_at: f.Moment
     updated_at: f.Moment
+
+
+class RedactCheckpoints(Request):
+    """Of whom: of one user, or of the whole tenant."""
+
+    tenant_id: f.TenantIdGiven
+    user_id: f.UserIdGiven | None = None
+
+
+class RedactedCheckpoints(Response):
+    redacted: int = Field(description="Of how many threads the readable copy was removed.")
 
 
 def _post(
@@ -314,5 +332,10 @@ SAVE_THREAD: Final = Operation(
     "save_thread_checkpoint", "POST", THREAD, "Keep a checkpoint of a thread that has no saver", SaveThread,
     ThreadCheckpoint, tag=TAG, text="any", errors=(Conflict, ScopeDenied), max_body_bytes=MAX_BODY_BYTES,
     json_bounds=BOUNDS,
+)  # fmt: skip
+REDACT: Final = Operation(
+    "redact_checkpoints", "POST", "/v1/admin/assistant/checkpoints/redact",
+    "Remove the readable copies of checkpoints that savers keep", RedactCheckpoints, RedactedCheckpoints, tag=TAG,
+    is_slow=True, counted=("redacted",),
 )  # fmt: skip
 CHECKPOINTS: Final = (PUT, PUT_WRITES, GET, LIST, DELETE, COPY, PRUNE, READ_THREAD, SAVE_THREAD)

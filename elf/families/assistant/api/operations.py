@@ -8,7 +8,7 @@ from typing import Final
 from elf.api.bound import raised
 from elf.api.operation import Operation
 from elf.config.tables.assistant import Files
-from elf.families.assistant.api.checkpoints import CHECKPOINTS
+from elf.families.assistant.api.checkpoints import CHECKPOINTS, REDACT
 from elf.families.assistant.api.consent import CONSENT
 from elf.families.assistant.api.consolidation import CONSOLIDATE
 from elf.families.assistant.api.files import FILES, body_bytes
@@ -22,7 +22,7 @@ from elf.families.assistant.api.turn import TURN
 OPERATIONS: Final[tuple[Operation, ...]] = (
     *MEMORIES, *HISTORY, *TURN, *CONSENT, *QUERYING, *PROCEDURES, *CHECKPOINTS, *FILES, *OWN
 )  # fmt: skip
-ADMIN_OPERATIONS: Final[tuple[Operation, ...]] = (CONSOLIDATE, *SUBJECTS)
+ADMIN_OPERATIONS: Final[tuple[Operation, ...]] = (CONSOLIDATE, REDACT, *SUBJECTS)
 
 
 def operations_of(files: Files) -> tuple[Operation, ...]:

@@ -12,6 +12,7 @@ from elf.core.errors import ScopeDenied
 from elf.families.assistant import model as m
 from elf.families.assistant.api import fields as f
 from elf.families.assistant.api.memories import AddedMemory
+from elf.families.assistant.api.turn import MAX_MESSAGES, Message
 from elf.families.assistant.rules.steps import MAX_STEP_CHARS, MOST_STEPS, plain_step
 
 TAG: Final = "assistant: procedures"
@@ -38,11 +39,23 @@ StepGiven = Annotated[
 class AddProcedure(f.OfUser):
     """Steps to be kept, which are numbered. What is kept already, letter for letter, is not added again."""
 
-    steps: Annotated[
-        list[StepGiven],
-        Field(min_length=1, max_length=MOST_STEPS, description="What to do, in order: 160 characters each.",
-              examples=[["Build the wheel.", "Upload it."]]),
-    ]  # fmt: skip
+    steps: (
+        Annotated[
+            list[StepGiven],
+            Field(min_length=1, max_length=MOST_STEPS, description="What to do, in order: 160 characters each.",
+                  examples=[["Build the wheel.", "Upload it."]]),
+        ]
+        | None
+    ) = None  # fmt: skip
+    messages: (
+        Annotated[
+            list[Message],
+            Field(min_length=1, max_length=MAX_MESSAGES,
+                  description="In the place of `steps`: what was said. The numbered lines of the last message that has "
+                  "some are the steps."),
+        ]
+        | None
+    ) = None  # fmt: skip
     text: (
         Annotated[f.TextGiven, Field(description="What the steps are for; left out, the first one stands.")]
         | None

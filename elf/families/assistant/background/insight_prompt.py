@@ -34,9 +34,12 @@ _TASK: Final = f"""\
 Below are episodes, facts and the end of a conversation with one user. Say what they show of the user's feelings, \
 trust and changes of preference that will still help in later conversations: one to {MOST_INSIGHTS} insights, or an \
 empty list when nothing shows clearly. Answer with JSON alone, in this form:
-{{"insights":[{{"summary":"User shows increased trust when admitting mistakes.","tags":["trust"],"importance":2}}]}}
+{{"insights":[{{"summary":"User shows increased trust when admitting mistakes.","tags":["trust"],"importance":2,\
+"confidence":0.9}}]}}
 Each summary is one sentence of at most {MAX_CHARS} characters in the third person. Call the user "User", use no \
-pronouns, no words such as today or recently, and do not mention whom the user speaks with. importance is 1 to 5."""
+pronouns, no words such as today or recently, and do not mention whom the user speaks with. importance is 1 to 5, \
+confidence how sure you are, 0 to 1. Say a tone of answers that the user prefers as "User prefers concise answers." \
+and a goal as "User's goal is to run a marathon." only where the user clearly shows it."""
 
 
 class Insight(msgspec.Struct, frozen=True):
@@ -48,6 +51,7 @@ class Insight(msgspec.Struct, frozen=True):
         msgspec.Meta(max_length=MAX_TAGS),
     ] = []
     importance: Annotated[int, msgspec.Meta(ge=1, le=5)] = DEFAULT_IMPORTANCE
+    confidence: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 0.0
 
 
 def insight_prompt(
@@ -77,4 +81,4 @@ def _read(item: object) -> Insight | InsightFault:
     if fault is not None:
         return fault
     tags = list(dict.fromkeys(tag.strip().replace("\x00", "") for tag in insight.tags if tag.strip()))
-    return Insight(normalised(insight.summary), tags, insight.importance)
+    return Insight(normalised(insight.summary), tags, insight.importance, insight.confidence)

@@ -20,6 +20,7 @@ from elf.families.assistant.background.insight_prompt import (
     read_insights,
 )
 from elf.families.assistant.background.recent import INSIGHT_JOB, INSIGHTS_EVERY, THREAD, Heard, RecentWords
+from elf.families.assistant.consent.proposing import LOCK, Consents
 from elf.families.assistant.jobs import Work, job_of
 from elf.families.assistant.kit import Kit
 from elf.families.assistant.model import (
@@ -33,6 +34,7 @@ from elf.families.assistant.model import (
     Tracked,
 )
 from elf.families.assistant.rules.insights import Words, stated
+from elf.families.assistant.rules.user_context import signal_of
 from elf.families.assistant.store.changes import Changes
 from elf.families.assistant.store.rows import memory_of
 from elf.outbox.each import each
@@ -40,6 +42,8 @@ from elf.providers.port import Chat
 
 CATEGORY: Final = "relationship_dynamic"
 SOURCE: Final = "insight"
+SURE: Final = 0.8
+"""From this confidence on an insight alone has the user known by what needs no agreement."""
 DRAWN_FROM: Final = "drawn_from"
 """In the meta of the history: the ids of the memories that a model had before it when it wrote this one."""
 
@@ -55,6 +59,7 @@ class _Found:
     importance: int = DEFAULT_IMPORTANCE
     evidence: Sequence[Evidence] = ()
     drawn_from: Sequence[UUID] = ()
+    is_sure: bool = False
 
 
 @dataclass(slots=True)
@@ -77,6 +82,7 @@ class InsightJobs:
         self._recent = recent
         self._writer = kit.writer
         self._embedder = kit.embedder
+        self._consents = Consents(kit.queries, version=self._embedder.version)
 
     async def __call__(self, work: Sequence[Work]) -> None:
         """Look for insights and end the jobs. Raises JobsFailed."""
@@ -90,7 +96,7 @@ class InsightJobs:
 
         async def once() -> None:
             async with self._writer.changing(
-                work.place, {CATEGORY}, actor=WORKER, thread_id=work.payload[THREAD]
+                work.place, {LOCK, CATEGORY}, actor=WORKER, thread_id=work.payload[THREAD]
             ) as changes:
                 for event in looked.events:
                     changes.track(event)
@@ -102,15 +108,17 @@ class InsightJobs:
 
     async def _look(self, place: Place, said: Sequence[Heard]) -> _Looked:
         if self._kit.chat is None:
-            return await self._look_by_rules(place, said)
+            return await self._look_by_rules(place)
         episodes = await self._newest(place, "episodic", MOST_EPISODES)
         facts = await self._newest(place, "semantic", MOST_FACTS)
         if not (episodes or facts or said) or not await self._begin(place):
             return _Looked()
         return await self._ask(self._kit.chat, episodes, facts, said)
 
-    async def _look_by_rules(self, place: Place, said: Sequence[Heard]) -> _Looked:
-        words = [Words(one.content, one.turn_id) for one in said if one.role == "user"]
+    async def _look_by_rules(self, place: Place) -> _Looked:
+        """Count what the user said of late in all threads."""
+        said = await self._recent.read_all(place)
+        words = [Words(one.content, one.turn_id, thread) for thread, one in said if one.role == "user"]
         found = stated(words)
         if not found or not await self._begin(place):
             return _Looked()
@@ -135,7 +143,10 @@ class InsightJobs:
         looked = _Looked()
         for one in read_insights(answer):
             if isinstance(one, Insight):
-                looked.insights.append(_Found(one.summary, one.tags, one.importance, drawn_from=ids))
+                found = _Found(
+                    one.summary, one.tags, one.importance, drawn_from=ids, is_sure=one.confidence >= SURE
+                )
+                looked.insights.append(found)
                 looked.events.append(self._classified("ok", "FIRST_PASS"))
             else:
                 looked.events.append(self._classified("skipped", one))
@@ -157,10 +168,12 @@ class InsightJobs:
             source=SOURCE, tags=found.tags, evidence=found.evidence, thread_id=thread_id, created_at=changes.now,
             updated_at=changes.now,
         )  # fmt: skip
-        is_known = await changes.is_known(memory.text, but_of="insight")
-        if not is_known and await changes.equal_to(memory) is None:
+        known = await changes.equal_to(memory)
+        if known is None and not await changes.is_known(memory.text, but_of="insight"):
             meta = {DRAWN_FROM: [str(one) for one in found.drawn_from]}
-            await changes.add(memory, vector, node="worker", meta=meta)
+            known = await changes.add(memory, vector, node="worker", meta=meta)
+        if known is not None and found.is_sure and (signal := signal_of(found.text, CATEGORY)) is not None:
+            await self._consents.apply_insight(changes, signal, known)
 
     def _classified(self, status: Status, reason: str) -> Tracked:
         reason = f"{self._kit.engine}:{reason}"

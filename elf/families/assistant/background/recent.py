@@ -21,6 +21,7 @@ THREAD: Final = "thread_id"
 
 MOST_MESSAGES: Final = 10
 MOST_MESSAGE_CHARS: Final = 1000
+MOST_OF_A_USER: Final = 500
 KEPT: Final = timedelta(days=7)
 
 INSIGHTS_EVERY: Final = timedelta(days=1)
@@ -30,7 +31,7 @@ TURNS_OF_AN_EPISODE: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """A message as it is kept: who said it, in which turn, and the beginning of it."""
+    """A message as it is kept: who said it, in which turn, and the end of it."""
 
     role: Role
     content: str
@@ -53,7 +54,7 @@ class RecentWords:
         thread = (*changes.place, thread_id)
         await changes.connection.execute(
             self._sql["keep_recent"], *thread, last[-1].turn_id, [one.role for one in last],
-            [one.content[:MOST_MESSAGE_CHARS] for one in last], changes.now, MOST_MESSAGES,
+            [one.content[-MOST_MESSAGE_CHARS:] for one in last], changes.now, MOST_MESSAGES,
         )  # fmt: skip
         since = changes.now - INSIGHTS_EVERY, changes.now - EPISODES_EVERY
         due = await changes.connection.fetchrow(
@@ -74,6 +75,12 @@ class RecentWords:
         async with self._kit.database.connection() as connection:
             rows = await connection.fetch(self._sql["read_recent"], *place, thread_id)
         return [Heard(row["role"], row["content"], row["turn_id"]) for row in rows]
+
+    async def read_all(self, place: Place) -> list[tuple[str, Heard]]:
+        """Return the last words of all threads of a user, oldest first, each with its thread."""
+        async with self._kit.database.connection() as connection:
+            rows = await connection.fetch(self._sql["read_recent_of_user"], *place, MOST_OF_A_USER)
+        return [(row["thread_id"], Heard(row["role"], row["content"], row["turn_id"])) for row in rows]
 
     async def take_run(self, place: Place, kind: str, *, every: timedelta) -> bool:
         """Begin work of a kind for a user, unless it was begun within `every`; tells whether it is begun."""

@@ -15,14 +15,15 @@ from elf.ground import Ground
 
 def open_checkpoints(ground: Ground, kit: Kit) -> Opened:
     """Return what keeps the checkpoints of graphs."""
-    if not ground.roles.serves:
-        return Opened()
-    writing, reading, deleting = CheckpointWriting(kit), CheckpointReading(kit), CheckpointDeleting(kit)
     threads = ThreadCheckpoints(kit)
+    admin = {a.REDACT.name: threads.redact} if ground.roles.administers else {}
+    if not ground.roles.serves:
+        return Opened(handlers=admin)
+    writing, reading, deleting = CheckpointWriting(kit), CheckpointReading(kit), CheckpointDeleting(kit)
     done_by: dict[Operation, Handler] = {
         a.PUT: writing.put, a.PUT_WRITES: writing.put_writes, a.COPY: writing.copy,
         a.GET: reading.get, a.LIST: reading.listed,
         a.DELETE: deleting.delete, a.PRUNE: deleting.prune,
         a.READ_THREAD: threads.read, a.SAVE_THREAD: threads.save,
     }  # fmt: skip
-    return Opened(handlers={operation.name: handle for operation, handle in done_by.items()})
+    return Opened(handlers=admin | {operation.name: handle for operation, handle in done_by.items()})

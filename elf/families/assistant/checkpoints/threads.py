@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from elf.api.caller import Caller
 from elf.core.errors import Conflict, NotFound
 from elf.families.assistant.api import checkpoints as a
 from elf.families.assistant.kit import Kit
+
+REDACTED_BATCH: Final = 500
 
 
 class ThreadCheckpoints:
@@ -24,6 +28,21 @@ class ThreadCheckpoints:
             path = "$.thread_id"
             raise NotFound(f"{path}: there is no checkpoint of {request.thread_id}", fields=[path])
         return a.ThreadCheckpoint(**row)
+
+    async def redact(self, request: a.RedactCheckpoints, caller: Caller) -> a.RedactedCheckpoints:
+        """Leave metadata alone of what savers' checkpoints say, some threads at a time."""
+        redacted = 0
+        while True:
+            async with self._kit.database.connection() as connection:
+                rows = await connection.fetch(
+                    self._sql["redact_supervisor_checkpoints"],
+                    request.tenant_id,
+                    request.user_id,
+                    REDACTED_BATCH,
+                )
+            redacted += len(rows)
+            if len(rows) < REDACTED_BATCH:
+                return a.RedactedCheckpoints(redacted=redacted)
 
     async def save(self, request: a.SaveThread, caller: Caller) -> a.ThreadCheckpoint:
         """Keep what somebody says of a thread. Raises Conflict when a saver keeps its checkpoints."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from elf.api.caller import Caller
 from elf.core.errors import InvalidRequest
@@ -55,8 +56,14 @@ class CheckpointWriting:
             elif request.summary is not None:
                 await connection.execute(
                     self._sql["put_supervisor_checkpoint"], *place, request.thread_id, request.checkpoint_id,
-                    request.summary | {"checkpoint_id": request.checkpoint_id},
+                    self._readable(request, request.summary) | {"checkpoint_id": request.checkpoint_id},
                 )  # fmt: skip
+
+    def _readable(self, request: a.PutCheckpoint, summary: dict[str, Any]) -> dict[str, Any]:
+        """Return what is kept of a summary for readers that are no graph: metadata alone where it is not to be read."""
+        if self._kit.config.readable_checkpoints and a.CIPHER_MARK not in request.checkpoint.type:
+            return summary
+        return {name: summary.get(name) for name in a.READABLE_METADATA} | {"encrypted": True}
 
     async def _agent_of(
         self, connection: Connection, place: Place, thread: str, caller: Caller

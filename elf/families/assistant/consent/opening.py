@@ -14,7 +14,11 @@ from elf.ground import Ground
 
 def open_consent(ground: Ground, kit: Kit) -> Opened:
     """Return what tells and takes decisions, and what ends those that nobody takes."""
-    garbage = [GarbageStep(FAMILY, "expired_assistant_proposals", ProposalExpiry(kit).expire)]
+    expiry = ProposalExpiry(kit)
+    garbage = [
+        GarbageStep(FAMILY, "expired_assistant_proposals", expiry.expire),
+        GarbageStep(FAMILY, "old_assistant_proposals", expiry.drop),
+    ]
     if not ground.roles.serves:
         return Opened(garbage=garbage)
     consent = ConsentKeeping(kit)

@@ -56,6 +56,16 @@ class Consents:
             changes.tell_decision(memory.memory_id, {"field": signal.field, "decision": "corroborated"})
         return None
 
+    async def apply_insight(self, changes: Changes, signal: Signal, memory: Memory) -> None:
+        """Have a user known by what an insight is sure of, unless it needs the user's agreement, or is so already."""
+        known = await self._value(changes, signal.field)
+        if signal.field in SENSITIVE or signal.value == known:
+            return
+        if isinstance(known, list) and signal.value in known:
+            return
+        await self._apply(changes, signal, known)
+        changes.tell_decision(memory.memory_id, {"field": signal.field, "decision": "insight"})
+
     async def take_in(self, changes: Changes, signals: Sequence[Signal]) -> tuple[int, int]:
         """Take in what a user was known by elsewhere, where nothing is known: proposed where it is sensitive.
 
@@ -108,14 +118,15 @@ class Consents:
             self._sql["pending_proposal"], *changes.place, signal.field, changes.now
         )
         if pending is not None:
-            if pending["value"] == signal.value and not pending["is_over"]:
+            is_better = pending["is_implied"] or not signal.is_implied
+            if not pending["is_over"] and (pending["value"] == signal.value or not is_better):
                 return None
             state = "expired" if pending["is_over"] else "superseded"
             await self._end(changes, pending["proposal_id"], signal.field, state, None)
         proposal_id = uuid4()
         await changes.connection.execute(
             self._sql["propose"], *changes.place, proposal_id, signal.field, signal.value, thread_id,
-            evidence, changes.now, changes.now + DECIDED_WITHIN,
+            evidence, changes.now, changes.now + DECIDED_WITHIN, signal.is_implied,
         )  # fmt: skip
         changes.tell_decision(proposal_id, {"field": signal.field, "decision": "proposed"})
         return proposal_id

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Final
 
 from elf.api.caller import Caller
 from elf.api.cursor import BEFORE_THE_NEWEST, decode_cursor, encode_cursor
@@ -14,6 +14,8 @@ from elf.families.assistant.api import consent as c
 from elf.families.assistant.api.memories import Quote
 from elf.families.assistant.consent.proposing import LOCK, Consents
 from elf.families.assistant.kit import Kit
+
+KEPT: Final = timedelta(days=90)  # what became of a proposal
 
 
 class ConsentKeeping:
@@ -69,6 +71,11 @@ class ProposalExpiry:
         """End up to `limit` of them, and return how many."""
         async with self._kit.database.transaction() as connection:
             return len(await connection.fetch(self._kit.queries["expire_proposals"], now, limit))
+
+    async def drop(self, now: datetime, limit: int) -> int:
+        """Remove up to `limit` that ended long ago, and return how many."""
+        async with self._kit.database.connection() as connection:
+            return len(await connection.fetch(self._kit.queries["drop_old_proposals"], now - KEPT, limit))
 
 
 def _told(row: Mapping[str, Any]) -> c.Proposal:

@@ -13,7 +13,7 @@ from elf.families.assistant.judging.asking import told_of
 from elf.families.assistant.judging.prompt import MOST_PAIRS, Pair
 from elf.families.assistant.model import MemoryType
 from elf.families.assistant.rules.joining import text_of_both
-from elf.families.assistant.rules.judging import Verdict, judged
+from elf.families.assistant.rules.judging import Verdict, judged, supported
 from elf.memory_embedding import MemoryEmbedder
 from elf.providers.port import Chat
 
@@ -49,10 +49,10 @@ class Judgement:
         self.unforeseen: list[Pair] = []
         self.is_away = False
 
-    def verdict(self, newer: str, older: str) -> Verdict:
-        """Return what is known of two texts."""
+    def verdict(self, newer: str, older: str, *, is_near: bool) -> Verdict:
+        """Return what is known of two texts. Where there is a model, rules replace a value only by one that is near."""
         by_rule = judged(newer, older)
-        if by_rule != "undecided":
+        if by_rule != "undecided" and (by_rule != "changed" or is_near or self._chat is None):
             return by_rule
         pair = Pair(newer, older)
         answer = self._answers.get(pair)
@@ -82,14 +82,15 @@ class Judgement:
             log.warning("assistant.judge_away", pairs=len(asked), error=type(error).__name__)
             self.is_away = True
             return
+        verdicts = [supported(one.verdict, *pair) for pair, one in zip(asked, told, strict=True)]
         texts = [
-            text_of_both(pair.newer, pair.older, one.text, self._type) if one.verdict == "same" else None
-            for pair, one in zip(asked, told, strict=True)
+            text_of_both(*pair, one.text, self._type) if verdict == "same" else None
+            for pair, one, verdict in zip(asked, told, verdicts, strict=True)
         ]
         vectors = await self._vectors([text for text in texts if text is not None])
-        for pair, one, text in zip(asked, told, texts, strict=True):
+        for pair, verdict, text in zip(asked, verdicts, texts, strict=True):
             both = None if text is None else OneText(text, vectors[text])
-            self._answers[pair] = _Answer(one.verdict, both)
+            self._answers[pair] = _Answer(verdict, both)
 
     async def _vectors(self, texts: list[str]) -> dict[str, Vector | None]:
         embedded = await self._embedder.embed_if_there(texts) if texts else None

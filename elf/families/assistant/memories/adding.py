@@ -14,7 +14,7 @@ from elf.families.assistant.api import memories as a
 from elf.families.assistant.kit import Kit
 from elf.families.assistant.memories.given import Given
 from elf.families.assistant.memories.told import told
-from elf.families.assistant.model import Evidence, Memory
+from elf.families.assistant.model import COMPARED_TYPES, Evidence, Memory
 from elf.families.assistant.rules.validators import faults_of
 from elf.families.assistant.store.writer import Writer
 
@@ -47,6 +47,7 @@ class MemoryAdding:
             importance=request.importance, pinned=request.pinned, state="active", source=MANUAL,
             agent_id=request.agent_id, run_id=request.run_id, actor_id=request.actor_id,
             thread_id=request.thread_id, role=request.role, created_at=now, updated_at=now,
+            unchecked=request.type in COMPARED_TYPES,
             evidence=[
                 Evidence(quote=await self._given.quote(one.quote), role=one.role, turn_id=one.turn_id)
                 for one in request.evidence
@@ -63,7 +64,7 @@ async def added(kit: Kit, memory: Memory, caller: Caller, *, warnings: list[str]
         result="ADD" if is_new else "NONE",
         memory=told(stored),
         warnings=warnings,
-        reason_code="SIMILARITY_UNCHECKED" if stored.unchecked else None,
+        reason_code="SIMILARITY_UNCHECKED" if is_new and vector is None else None,
         degraded=embedded.degraded,
     )
 

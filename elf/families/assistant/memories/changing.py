@@ -15,7 +15,7 @@ from elf.families.assistant.errors import is_deleted, no_memory
 from elf.families.assistant.kit import Kit
 from elf.families.assistant.memories.given import Given
 from elf.families.assistant.memories.told import told
-from elf.families.assistant.model import Memory
+from elf.families.assistant.model import COMPARED_TYPES, Memory
 from elf.families.assistant.rules.validators import faults_of
 from elf.families.assistant.store.changes import Changes
 from elf.families.assistant.store.rows import memory_of
@@ -108,14 +108,14 @@ class MemoryChanging:
                 return memory, False
             # Where somebody changed it meanwhile, it may say something else than was embedded: a job makes the vector.
             vector = embedded.vectors[0] if new.embedded_text == wanted else None
-            return await changes.update(memory, new, vector), True
+            return await changes.update(memory, new, vector, by_hand=memory.type in COMPARED_TYPES), True
 
         stored, is_new = await self._change(request, caller, update, category=said.get("category"))
         return a.UpdatedMemory(
             result="UPDATE" if is_new else "NONE",
             memory=told(stored),
             warnings=list(faults_of(stored.text, stored.type)) if "text" in said else [],
-            reason_code="SIMILARITY_UNCHECKED" if stored.unchecked else None,
+            reason_code="SIMILARITY_UNCHECKED" if is_new and embedded.is_away else None,
             degraded=embedded.degraded,
         )
 

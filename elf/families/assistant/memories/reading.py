@@ -59,13 +59,15 @@ class MemoryReading:
         """List memories that pass all filters, those that changed last first."""
         place = self._kit.access.place(request.tenant_id, request.user_id, caller)
         categories = self._kit.access.categories(caller, wanted=request.category)
+        # Who calls as an agent, by its key, lists what the agent may read, whoever stored it.
+        agent_id = None if "agent_id" in caller.bound else request.agent_id
         _refuse_crossed(request.importance_min, request.importance_max)
         listing = ("assistant_memories", *place, *_filters(request), *(categories or ()))
         start = BEFORE_THE_NEWEST if request.cursor is None else decode_cursor(request.cursor, *listing)
         async with self._kit.database.connection() as connection:
             rows = await connection.fetch(
                 self._sql["list_memories"], *place, start.moment, start.id, request.limit + 1, request.state,
-                categories, None if request.type is None else [request.type], request.thread_id, request.agent_id,
+                categories, None if request.type is None else [request.type], request.thread_id, agent_id,
                 request.run_id, request.actor_id, request.role, request.pinned, request.importance_min,
                 request.importance_max, request.updated_after, request.updated_before, request.tag,
             )  # fmt: skip

@@ -7,6 +7,7 @@ from dataclasses import replace
 from elf.families.assistant.api import querying as q
 from elf.families.assistant.kit import Kit
 from elf.families.assistant.model import FAMILY
+from elf.families.assistant.query.embedding import QueryEmbedding
 from elf.families.assistant.query.hits import HitCounter
 from elf.families.assistant.query.offer import AssistantRecall
 from elf.families.assistant.query.service import MemoryQuerying
@@ -20,9 +21,11 @@ def open_query(ground: Ground, kit: Kit) -> Opened:
     if not ground.roles.serves:
         return Opened()
     hits = HitCounter(kit.database, kit.queries)
-    querying = MemoryQuerying(kit, _embedder(ground, kit), hits)
+    deadline_s = None if ground.config.providers.embedding.is_local else kit.config.embed_deadline_ms / 1000
+    embedding = QueryEmbedding(_embedder(ground, kit), deadline_s=deadline_s)
+    querying = MemoryQuerying(kit, embedding, hits)
     return Opened(
-        handlers={q.QUERY.name: querying.query}, owners=[hits],
+        handlers={q.QUERY.name: querying.query}, owners=[embedding, hits],
         recall=AssistantRecall(kit),
     )  # fmt: skip
 

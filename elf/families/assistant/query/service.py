@@ -22,16 +22,16 @@ from elf.families.assistant.model import Memory, MemoryType, Place
 from elf.families.assistant.query.answers import answer
 from elf.families.assistant.query.asking import Wanted, wanted
 from elf.families.assistant.query.candidates import CandidateReads, Neighbour, Question
+from elf.families.assistant.query.embedding import QueryEmbedding
 from elf.families.assistant.query.hits import HitCounter
 from elf.families.assistant.query.parts import Parts
 from elf.families.assistant.query.threads import Thread, ThreadLook
 from elf.families.assistant.rules.budget import Budget, fitting
 from elf.families.assistant.rules.bullets import bullet
-from elf.families.assistant.rules.categories import Allowlists
+from elf.families.assistant.rules.categories import PROCEDURAL, Allowlists
 from elf.families.assistant.rules.filters import Filters
 from elf.families.assistant.rules.query_words import query_words
 from elf.families.assistant.rules.ranking import Ranked, episodic_share, ranked
-from elf.memory_embedding import MemoryEmbedder
 
 EPISODIC: Final[MemoryType] = "episodic"
 MOST_RELATED: Final = 2
@@ -42,13 +42,13 @@ log = structlog.get_logger()
 
 
 class MemoryQuerying:
-    """Carries out the operation `memory_query`. `embedder` is that of queries."""
+    """Carries out the operation `memory_query`."""
 
-    def __init__(self, kit: Kit, embedder: MemoryEmbedder, hits: HitCounter) -> None:
+    def __init__(self, kit: Kit, embedding: QueryEmbedding, hits: HitCounter) -> None:
         assert kit.texts is not None, "who serves has a model"
         self._kit = kit
         self._texts = kit.texts
-        self._embedder = embedder
+        self._embedding = embedding
         self._hits = hits
         self._allowlists = Allowlists(kit.config)
         self._reads = CandidateReads(kit.queries)
@@ -57,7 +57,7 @@ class MemoryQuerying:
     async def query(self, request: q.Asked, caller: Caller) -> q.QueryAnswer:
         """Answer with what helps, within the budget. Raises ScopeDenied before anything is read."""
         asked = wanted(request, caller, self._allowlists, self._kit.access)
-        vector = await self._vector(request.query)
+        vector = await self._embedding.embed(request.query)
         parts = await self._found(request, asked, vector)
         return answer(parts, request, tokenizer=self._texts.tokenizer, has_vector=vector is not None)
 
@@ -77,16 +77,8 @@ class MemoryQuerying:
     def _question(self, request: q.Asked, asked: Wanted, vector: Vector | None) -> Question:
         return Question(
             filters=asked.filters, readable=asked.readable, vector=vector,
-            version=self._embedder.version, words=query_words(request.query), threshold=request.threshold,
+            version=self._embedding.version, words=query_words(request.query), threshold=request.threshold,
         )  # fmt: skip
-
-    async def _vector(self, query: str) -> Vector | None:
-        try:
-            (vector,) = await self._embedder.embed([query])
-        except Unavailable as error:
-            log.warning("assistant.query_not_embedded", error=type(error).__name__)
-            return None
-        return vector
 
     async def _parts(self, request: q.Asked, asked: Wanted, question: Question, now: datetime) -> Parts:
         """Put an answer together, and keep with it what its thread has seen."""
@@ -127,9 +119,10 @@ class MemoryQuerying:
     def _thread(self, request: q.Asked, asked: Wanted) -> Thread | None:
         if request.thread_id is None:
             return None
+        names = self._allowlists.of(asked.agent)
         return Thread(
             place=asked.filters.place, thread_id=request.thread_id, agent=asked.agent,
-            categories=self._allowlists.of(asked.agent),
+            categories=[name for name in names if name != PROCEDURAL or asked.readable.has_steps],
         )  # fmt: skip
 
     async def _context(self, connection: Connection, question: Question, budget: Budget) -> list[Memory]:

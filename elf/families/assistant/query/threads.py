@@ -41,13 +41,12 @@ class ThreadLook:
     async def updates(
         self, connection: Connection, thread: Thread, since_rev: int | None, budget: Budget, now: datetime
     ) -> Delta:
-        """Tell what changed since a revision, or else since the thread was told last, in as many lines as fit.
+        """Tell what changed since a revision, or else since the agent was told last, in as many lines as fit.
 
-        Others wait for the thread until the transaction ends. It counts as told then, but for what the agent may not
-        read, and unless no line fits.
+        Others wait for the thread until the transaction ends. The agent counts as told then, unless no line fits.
         """
         await connection.execute(self._sql["begin_thread"], *thread.key)
-        row = await connection.fetchrow(self._sql["see_thread"], *thread.key, now)
+        row = await connection.fetchrow(self._sql["see_thread"], *thread.key, now, thread.agent)
         assert row is not None, "it has begun"
         rev, since = int(row["rev"]), int(row["seen_rev"]) if since_rev is None else since_rev
         rows = await connection.fetch(self._sql["changes_since"], *thread.key, since)
@@ -57,8 +56,7 @@ class ThreadLook:
         whole = delta(since, rev, [one for one in changes if one.memory_id not in hidden])
         told = replace(whole, text=await in_slices(_fitting(whole.text, budget)))
         if told.text or not whole.text:
-            unseen = [one.rev for one in changes if one.memory_id in hidden]
-            await connection.execute(self._sql["move_seen"], *thread.key, min([rev + 1, *unseen]) - 1)
+            await connection.execute(self._sql["move_seen"], *thread.key, thread.agent, rev)
         return told
 
     async def recalls_often(self, connection: Connection, thread: Thread) -> bool:

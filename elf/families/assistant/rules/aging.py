@@ -8,7 +8,7 @@ from typing import Final
 from elf.families.assistant.model import Memory
 
 AGED_AFTER: Final = timedelta(days=60)
-"""How long nobody is given a memory before it ages."""
+"""How long nobody reads, repeats, edits or imports a memory before it ages."""
 
 LASTING_IMPORTANCE: Final = 3
 """What matters at least so much does not age. The index of what ages has the same number."""
@@ -20,8 +20,14 @@ def has_aged(memory: Memory, now: datetime) -> bool:
         memory.state == "active"
         and not memory.pinned
         and memory.importance < LASTING_IMPORTANCE
-        and (memory.last_accessed or memory.created_at) < now - AGED_AFTER
+        and _last_needed(memory) < now - AGED_AFTER
     )
+
+
+def _last_needed(memory: Memory) -> datetime:
+    """Return when a memory was read, repeated, edited or imported last."""
+    given = (memory.created_at, memory.updated_at, memory.last_accessed, memory.imported_at)
+    return max(one for one in given if one is not None)
 
 
 def is_due_to_go(memory: Memory, now: datetime) -> bool:

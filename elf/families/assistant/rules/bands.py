@@ -18,6 +18,7 @@ from itertools import islice
 from typing import Final, Literal, TypeAlias
 
 from elf.families.assistant.model import Memory
+from elf.families.assistant.rules.attributes import valued
 from elf.families.assistant.rules.judging import Verdict
 
 MOST_FALLBACKS: Final = 3
@@ -110,9 +111,17 @@ def _fallbacks(
         for one in nearest
         if bands.fallback_low <= one.cosine < bands.check_low
         and one.memory.updated_at > now - RECENT
-        and shares_words(text, one.memory.text)
+        and may_be_one(text, one.memory.text)
     )
     return list(islice(able, MOST_FALLBACKS))
+
+
+def may_be_one(first: str, second: str) -> bool:
+    """Tell whether texts share words or numbers, or state the same attribute in others."""
+    if shares_words(first, second):
+        return True
+    ours, theirs = valued(first), valued(second)
+    return ours is not None and theirs is not None and ours.attribute == theirs.attribute
 
 
 def shares_words(first: str, second: str) -> bool:

@@ -41,6 +41,7 @@ class Words:
 
     content: str
     turn_id: str
+    thread_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,21 +5,36 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from elf.core.same_fact import contains_fact
 from elf.families.assistant.model import MemoryType
+from elf.families.assistant.rules.attributes import may_replace
+from elf.families.assistant.rules.texts import contains
 from elf.families.assistant.rules.validators import Accepted, accepted
 
 _TOKEN: Final = re.compile(r"\w+(?:['.:,/-]\w+)*")
 
 
 def text_of_both(newer: str, older: str, composed: str | None, type: MemoryType) -> str | None:
-    """Return one text for two of the same fact: the newer where one contains the other, else what a model `composed`,
+    """Return one text for two of the same fact: the longer where it contains the other, else what a model `composed`,
     else both in one; None where nothing of that may be kept.
+
+    What is composed of a value and of a statement without one is not used: it may leave out the statement.
     """
-    if _contains(newer, older) or _contains(older, newer):
+    if contains(newer, older):
         return newer
-    if composed is not None and is_made_of(composed, newer, older) and (made := _as_it_is(composed, type)):
+    if contains(older, newer):
+        return older
+    is_sound = composed is not None and is_made_of(composed, newer, older) and may_replace(newer, older)
+    if composed is not None and is_sound and (made := _as_it_is(composed, type)):
         return made
     return _as_it_is(f"{_ended(older)} {_ended(newer)}", type)
+
+
+def text_of_same(newer: str, older: str) -> str:
+    """Return the text that stays of two that state the same by rule: the longer where it contains the other, else the
+    newer.
+    """
+    return older if contains(older, newer) or contains_fact(older, newer) else newer
 
 
 def is_made_of(text: str, *sources: str) -> bool:
@@ -38,14 +53,6 @@ def _telling(text: str) -> list[str]:
         if re.search(r"\d", match[0]) or (match[0] != match[0].lower() and not begins):
             found.append(match[0])
     return found
-
-
-def _contains(longer: str, shorter: str) -> bool:
-    return _plain(shorter) in _plain(longer)
-
-
-def _plain(text: str) -> str:
-    return text.lower().rstrip(".! ")
 
 
 def _ended(text: str) -> str:

@@ -44,6 +44,15 @@ def is_imperative(step: str) -> bool:
     return not is_english(step) or _TELLS.match(step) is None
 
 
+def steps_in(texts: Sequence[str]) -> list[str]:
+    """Return the plain steps of the last text that has a list of numbered lines; none where no text has one."""
+    for text in reversed(texts):
+        lines = [plain_step(line) for line in text.splitlines() if _NUMBERED_LINE.match(line)]
+        if steps := [line for line in lines if line]:
+            return steps
+    return []
+
+
 def may_tell_steps(text: str) -> bool:
     """Tell whether a text has a list of numbered lines, as who tells how something is done writes them."""
     return len(_NUMBERED_LINE.findall(text)) >= FEWEST_LINES

@@ -25,3 +25,9 @@ def normalised_steps(text: str) -> str:
     """Return steps in that form, each in a line of its own."""
     lines = (normalised(line) for line in text.splitlines())
     return "\n".join(line for line in lines if line)
+
+
+def contains(longer: str, shorter: str) -> bool:
+    """Tell whether a text holds all words of another one in their order, but for the mark at its end."""
+    words, others = (f" {text.lower().rstrip('.! ')} " for text in (longer, shorter))
+    return others in words

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, TypeAlias
+
+from elf.families.assistant.rules.attributes import valued
+from elf.families.assistant.rules.tone import tone_of
+from elf.families.assistant.rules.values import ValueType, is_city
 
 ContextField: TypeAlias = Literal["preferred_name", "pronouns", "city", "language", "tone", "goals"]
 
@@ -13,36 +18,38 @@ SENSITIVE: Final[frozenset[ContextField]] = frozenset({"preferred_name", "pronou
 
 
 class Signal(NamedTuple):
-    """A field, and the value that somebody's words give it."""
+    """A field, and the value that somebody's words give it, in passing where `is_implied`."""
 
     field: ContextField
     value: str
+    is_implied: bool = False
 
 
-_TONE: Final = (
-    r"(?:prefers|likes|wants) (?P<value>brief|casual|concise|detailed|direct|formal|friendly|informal|long|plain|polite"
-    r"|short|terse) (?:answers|explanations|messages|replies|responses)"
+_FIELDS: Final[Mapping[tuple[str, ValueType], ContextField]] = MappingProxyType(
+    {
+        ("name", "name"): "preferred_name",
+        ("pronouns", "pronouns"): "pronouns",
+        ("home", "place"): "city",
+        ("origin", "place"): "city",
+        ("preferred language", "language"): "language",
+        ("native language", "language"): "language",
+        ("spoken language", "language"): "language",
+    }
 )
-_PATTERNS: Final[Sequence[tuple[ContextField, str]]] = (
-    ("preferred_name", r"(?:preferred )?name is (?P<value>.+)"),
-    ("pronouns", r"pronouns are (?P<value>.+)"),
-    ("language", r"preferred language is (?P<value>.+)"),
-    (
-        "city",
-        r"(?:(?:now |currently )?lives|is (?:now |currently )?(?:living|based|located)) in (?P<value>.+)",
-    ),
-    ("city", r"(?:moved|relocated) (?:from .+? )?to (?P<value>.+)"),
-    ("tone", _TONE),
-)
-_SAID: Final = tuple(
-    (field, re.compile(rf"^User(?:'s)? {pattern}$", re.IGNORECASE)) for field, pattern in _PATTERNS
+_GOAL: Final = re.compile(
+    r"^User's (?:\w+ ){0,3}(?:goal|aim|objective|ambition|dream|target)(?: for .+?)? is (?:to )?.+",
+    re.IGNORECASE,
 )
 
 
 def signal_of(text: str, category: str) -> Signal | None:
-    """Return what a memory in the third person says of a field; None where it is about none."""
+    """Return what a memory in the third person says of a field; None where it gives none a value of its type."""
     plain = text.rstrip(".! ")
-    for field, pattern in _SAID:
-        if (found := pattern.match(plain)) is not None:
-            return Signal(field, found["value"])
-    return Signal("goals", text) if category == "goals" else None
+    known = valued(plain)
+    if known is not None and known.attribute.subject == "user":
+        field = _FIELDS.get((known.attribute.name, known.type))
+        if field is not None and (field != "city" or is_city(known.value)):
+            return Signal(field, known.value, known.is_implied)
+    if (tone := tone_of(plain)) is not None:
+        return Signal("tone", tone)
+    return Signal("goals", text) if category == "goals" or _GOAL.match(plain) else None

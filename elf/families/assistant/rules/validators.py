@@ -36,7 +36,7 @@ _PRONOUN: Final = re.compile(
     re.IGNORECASE,
 )
 
-_UNIT: Final = r"(?:minute|hour|day|week|weekend|month|quarter|year)"
+_UNIT: Final = r"(?:minute|hour|day|week|weekend|fortnight|month|quarter|year)"
 _NAMED: Final = (
     rf"(?:{_UNIT}|night|morning|afternoon|evening|spring|summer|fall|autumn|winter|monday|tuesday|wednesday|thursday"
     r"|friday|saturday|sunday|january|february|march|april|may|june|july|august|september|october|november|december)"
@@ -46,11 +46,24 @@ _COUNT: Final = (
 )
 _TIME_BOUND: Final = re.compile(
     r"\b(?:today|tonight|tomorrow|yesterday|recently|soon|lately|nowadays|right now|just now|at the moment|these days"
-    r"|the other day"
-    rf"|(?:last|next|this|past|coming|upcoming|previous) {_NAMED}"
+    r"|the other day|currently|at present|for the time being"
+    rf"|(?:for|over|in|during) the (?:past|last|next|coming) (?:{_COUNT} |few |couple of )?{_UNIT}s?"
+    rf"|last {_NAMED}(?! (?:at|as|of|in|with|on) .*\b(?:19|20)\d\d\b)"
+    rf"|(?:next|this|past|coming|upcoming|previous) {_NAMED}"
     rf"|{_COUNT} {_UNIT}s? ago|{_COUNT} {_UNIT}s? from now"
     rf"|(?:is|are|be|due|starts?|begins?|ends?|leaves?|moves?|flies) in {_COUNT} {_UNIT}s?"
     rf"|in {_COUNT} {_UNIT}s?'? time)\b",
+    re.IGNORECASE,
+)
+# "In three days" is a time from now, unless it says how long something took, or how often it happens.
+_AHEAD: Final = re.compile(
+    rf"(?<!once )(?<!twice )(?<!times )\bin (?:(?!an?\b){_COUNT} (?:days|weeks|months|years)"
+    r"|(?:an?|one) (?:day|week|fortnight|month|year))\b",
+    re.IGNORECASE,
+)
+_TOOK: Final = re.compile(
+    r"\b(?:built|climb|complet|cycl|deliver|drove|finish|gain|hik|knit|learn|lost|made|paint|produc|ran|read|run|saved|ships|solv"
+    r"|visit|walk|went|won|wrote|earn|paid)\w*\b",
     re.IGNORECASE,
 )
 
@@ -135,6 +148,6 @@ def _faults_of_words(text: str, type: MemoryType) -> list[Fault]:
     faults: list[Fault] = []
     if has_pronoun(text):
         faults.append("PRONOUN")
-    if _TIME_BOUND.search(said):
+    if _TIME_BOUND.search(said) or (_AHEAD.search(said) and not _TOOK.search(said)):
         faults.append("TIME_BOUND")
     return faults

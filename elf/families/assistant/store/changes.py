@@ -161,10 +161,15 @@ class Changes:
         sim: float | None = None,
         reason: str | None = None,
         meta: Mapping[str, Any] | None = None,
+        by_hand: bool = False,
     ) -> Memory:
-        """Write what changed of a memory; `vector` is of the new text, where that is another one."""
+        """Write what changed of a memory; `vector` is of the new text, where that is another one.
+
+        What somebody writes `by_hand` nobody has compared with what is like it.
+        """
         says_else = old.embedded_text != new.embedded_text
-        stored = replace(new, updated_at=self.now, unchecked=vector is None if says_else else new.unchecked)
+        unchecked = (by_hand or vector is None) if says_else else new.unchecked
+        stored = replace(new, updated_at=self.now, unchecked=unchecked)
         await self.connection.execute(self._sql["update_memory"], *updated(stored))
         self._tell(stored, "UPDATE", "updated", old=old, new=stored, meta=meta)
         self._track("update", stored, node, sim=sim, reason=reason)
@@ -197,6 +202,10 @@ class Changes:
         self._track("merge", stored, node, sim=sim, reason=reason)
         await self._put_or_leave_vector(stored, vector)
         return stored
+
+    async def repeat(self, memory: Memory) -> None:
+        """Note that a memory was said again."""
+        await self.connection.execute(self._sql["repeat_memory"], *self.place, memory.memory_id, self.now)
 
     async def fold(self, memory: Memory, into: Memory) -> None:
         """Take a memory out of sight that is one with another, which was written for both and gets its relations."""
@@ -243,7 +252,15 @@ class Changes:
         return back
 
     async def purge(self, memory: Memory, *, node: m.Node = "hotpath") -> None:
-        """Remove a memory for good, with its vector, its relations, and its words wherever they are told."""
+        """Remove a memory for good, with its vector, its relations, and its words wherever they are told.
+
+        So are the memories that were merged into it, and are only there to be restored.
+        """
+        merged = await self.connection.fetch(self._sql["lock_merged_into"], *self.place, memory.memory_id)
+        for one in (memory, *map(memory_of, merged)):
+            await self._purge(one, node)
+
+    async def _purge(self, memory: Memory, node: m.Node) -> None:
         where = (*self.place, memory.memory_id)
         await self.connection.execute(self._sql["purge_memory"], *where)
         await self.connection.execute(self._sql["blank_history"], *where, dict(BLANK))
@@ -251,6 +268,10 @@ class Changes:
         quotes = [one.quote for one in memory.evidence if one.quote]
         turns = [one.turn_id for one in memory.evidence if one.turn_id is not None]
         await self.connection.execute(self._sql["forget_recent"], *self.place, quotes, turns)
+        await self.connection.execute(self._sql["forget_proposals"], *self.place, quotes, memory.thread_id)
+        await self.connection.execute(
+            self._sql["forget_signals"], *self.place, memory.thread_id, turns, memory.text
+        )
         blank = replace(memory, text="", steps_text=None, tags=(), evidence=())
         if memory.state == "active":
             self._shown.append(_Shown(self._thread_id or memory.thread_id, blank, "deleted"))

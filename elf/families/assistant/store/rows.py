@@ -49,7 +49,7 @@ def inserted(memory: Memory) -> tuple[Any, ...]:
         memory.thread_id, memory.role, memory.type, memory.category, memory.text, memory.steps_text,
         list(memory.tags), memory.importance, memory.pinned, memory.state, memory.source, evidence_json(memory),
         memory.unchecked, memory.created_at, memory.updated_at, memory.last_accessed, memory.hit_count,
-        memory.purge_at,
+        memory.purge_at, memory.imported_at,
     )  # fmt: skip
 
 

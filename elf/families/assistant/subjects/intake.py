@@ -14,9 +14,8 @@ from elf.families.assistant.api import subjects as a
 from elf.families.assistant.consent.proposing import LOCK, Consents
 from elf.families.assistant.files.intake import Became, FileIntake
 from elf.families.assistant.kit import Kit
-from elf.families.assistant.memories.adding import MANUAL
 from elf.families.assistant.memories.given import Given
-from elf.families.assistant.model import Evidence, Memory, Place
+from elf.families.assistant.model import COMPARED_TYPES, Evidence, Memory, Place
 from elf.families.assistant.rules.user_context import ContextField, Signal
 from elf.families.assistant.rules.validators import Rejected, accepted
 from elf.families.assistant.store.changes import Changes
@@ -59,8 +58,8 @@ class Intake:
     ) -> Taken:
         """Take lines in for a user, or each for its own.
 
-        Memories are normalised, and what somebody else than a user wrote has to pass as if it were new. What a user
-        has to agree to is proposed. History, decisions, older versions of files, and what was deleted are left.
+        Memories are normalised, and have to pass as if they were new, whoever wrote them. What a user has to agree to
+        is proposed. History, decisions, older versions of files, and what was deleted are left.
         """
         taken = Taken()
         memories = await self._memories(tenant_id, user_id, items, taken)
@@ -99,11 +98,10 @@ class Intake:
 
     async def _memory(self, place: Place, told: a.ExportedMemory) -> Memory | Rejected:
         text = await self._given.text(told.text)
-        if told.source != MANUAL:
-            verdict = accepted(text, told.type)
-            if isinstance(verdict, Rejected):
-                return verdict
-            text = verdict.text
+        verdict = accepted(text, told.type)
+        if isinstance(verdict, Rejected):
+            return verdict
+        text = verdict.text
         evidence = [
             Evidence(quote=await self._given.quote(one.quote), role=one.role, turn_id=one.turn_id)
             for one in told.evidence
@@ -115,6 +113,7 @@ class Intake:
             agent_id=told.agent_id, run_id=told.run_id, actor_id=told.actor_id, thread_id=told.thread_id,
             role=told.role, evidence=evidence, created_at=told.created_at, updated_at=told.updated_at,
             last_accessed=told.last_accessed, hit_count=told.hit_count,
+            unchecked=told.type in COMPARED_TYPES, imported_at=self._kit.now(),
         )  # fmt: skip
 
     async def _add(self, memory: Memory, vector: Vector | None, taken: Taken, actor: str | None) -> None:

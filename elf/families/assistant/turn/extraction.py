@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from elf.families.assistant.model import Role
+from elf.families.assistant.rules.statements import category_of, statements
 from elf.families.assistant.rules.third_person import third_person
 from elf.providers.local.extractor import Asked, ranked_notes, unkept
 
@@ -18,6 +19,8 @@ DAILY_CAP: Final = "DAILY_CAP"
 LONG_CHARS: Final = 400
 """Of more than so many characters of a user's several things are taken, and of fewer one, unless it is sure."""
 SURE: Final = 0.8
+STATED_IMPORTANCE: Final = 2
+STATED_CONFIDENCE: Final = 0.85
 LONGEST_NOTE: Final = 280
 
 _CATEGORIES: Final = MappingProxyType(
@@ -88,11 +91,15 @@ def extract(messages: Sequence[Said]) -> Extracted:
     users = [message for message in messages if message.role == "user"]
     wire = [{"role": message.role, "content": message.content} for message in users]
     notes, beyond = ranked_notes(wire, Asked(MOST_CANDIDATES, LONGEST_NOTE, ()))
-    candidates, left = _candidates(notes, users)
-    dropped, left_beyond = _candidates(beyond, users)
+    noted, left = _candidates(notes, users)
+    not_noted, left_beyond = _candidates(beyond, users)
+    stated = _with_statements(noted, users)
+    candidates, further = stated[:MOST_CANDIDATES], stated[MOST_CANDIDATES:]
     several = tells_several(users, candidates)
     taken = candidates if several else best(candidates)
-    dropped = [*(one for one in candidates if one not in taken), *dropped]
+    known = {one.text for one in stated}
+    dropped = [*(one for one in candidates if one not in taken), *further]
+    dropped += [one for one in not_noted if one.text not in known]
     faulty = [replace(one, fault=CAP_REACHED, is_counted=False) for one in dropped]
     faulty += [
         replace(NOTHING, fault=one.reason.removeprefix("REJECT_"), is_asked=one.is_asked)
@@ -119,6 +126,31 @@ def _candidates(notes: Sequence[dict[str, Any]], users: Sequence[Said]) -> tuple
     return candidates, len(found) - len(candidates)
 
 
+def _with_statements(noted: Sequence[Candidate], users: Sequence[Said]) -> list[Candidate]:
+    """Return candidates with those statements about the user that they do not quote, in the order of the messages."""
+    said: list[tuple[int, int, Candidate]] = []
+    rest = list(noted)
+    for number, message in enumerate(users):
+        of_message = [
+            one for one in rest if one.quote in message.content and one.actor_id == message.actor_id
+        ]
+        rest = [one for one in rest if one not in of_message]
+        spans = [(message.content.index(one.quote), one) for one in of_message]
+        said += [(number, start, one) for start, one in spans]
+        known = {one.text for _, _, one in said}
+        for statement in statements(message.content):
+            is_quoted = any(start <= statement.start < start + len(one.quote) for start, one in spans)
+            if not is_quoted and statement.text not in known:
+                known.add(statement.text)
+                candidate = Candidate(
+                    text=statement.text, category=statement.category, importance=STATED_IMPORTANCE,
+                    confidence=STATED_CONFIDENCE, quote=statement.quote, actor_id=message.actor_id,
+                )  # fmt: skip
+                said.append((number, statement.start, candidate))
+    ordered = [one for _, _, one in sorted(said, key=lambda one: one[:2])]
+    return [*ordered, *rest]
+
+
 def _candidate(note: dict[str, Any], users: Sequence[Said]) -> Candidate | None:
     """Return a note as a candidate; None where it is another speaker's, or fits no pattern."""
     (evidence,) = note["evidence"]
@@ -128,14 +160,17 @@ def _candidate(note: dict[str, Any], users: Sequence[Said]) -> Candidate | None:
     if text is None:
         return None
     return Candidate(
-        text=text, category=_category(note), importance=max(1, round(note["importance"] * 4)),
+        text=text, category=_category(note, text), importance=max(1, round(note["importance"] * 4)),
         confidence=note["confidence"], quote=quote, actor_id=users[evidence["message_index"]].actor_id,
     )  # fmt: skip
 
 
-def _category(note: dict[str, Any]) -> str:
+def _category(note: dict[str, Any], text: str) -> str:
+    """Return the category of a note: all values of an attribute are in one, where they can take each other's place."""
     if note["reason"] == _FAMILY:
         return "relationships"
+    if (category := category_of(text)) is not None:
+        return category
     return "profile" if note["reason"] in _ABOUT_A_USER else _CATEGORIES[note["type"]]
 
 

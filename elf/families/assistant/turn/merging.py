@@ -17,6 +17,8 @@ from elf.families.assistant.judging.judgement import Judgement
 from elf.families.assistant.judging.prompt import Pair
 from elf.families.assistant.model import MOST_NEIGHBOURS, Memory, Node, Tracked
 from elf.families.assistant.rules.bands import Bands, Decision, Neighbour, decide
+from elf.families.assistant.rules.joining import text_of_same
+from elf.families.assistant.rules.judging import Verdict
 from elf.families.assistant.rules.uniting import brought_up_to_date, united
 from elf.families.assistant.store.changes import Changes
 from elf.families.assistant.store.rows import memory_of
@@ -70,7 +72,12 @@ class MergingRules:
 
     def decision(self, new: Memory, near: Sequence[Neighbour], judgement: Judgement) -> Decision:
         """Return what becomes of a new memory beside its neighbours."""
-        return decide(new.text, new.category, near, self.bands, judge=judgement.verdict, now=new.updated_at)
+        sure = {one.memory.text for one in near if one.cosine >= self.bands.auto_update}
+
+        def judge(newer: str, older: str) -> Verdict:
+            return judgement.verdict(newer, older, is_near=older in sure)
+
+        return decide(new.text, new.category, near, self.bands, judge=judge, now=new.updated_at)
 
     async def undecided(
         self, connection: Connection, new: Memory, vector: Vector, judgement: Judgement
@@ -106,9 +113,9 @@ class Merging:
         decision = await self._decision(new, vector)
         known = decision.into
         sim = None if known is None else known.cosine
-        if decision.outcome == "NONE":
-            assert known is not None, "nothing new is what is known"
+        if known is not None and (decision.outcome == "NONE" or self._holds_all(known.memory, new, decision)):
             await self._changes.said_in(known.memory, new.thread_id, new.evidence)
+            await self._changes.repeat(known.memory)
             return Merged(result="NONE", category=new.category, memory_id=known.memory.memory_id, sim=sim)
         if decision.outcome == "ADD" and new.importance < self._rules.min_importance:
             return _rejected(new, "UNIMPORTANT")
@@ -117,6 +124,15 @@ class Merging:
         if not await self._spend():
             return _rejected(new, DAILY_CAP)
         return await self._write(decision, new, vector)
+
+    def _holds_all(self, known: Memory, new: Memory, decision: Decision) -> bool:
+        """Tell whether what is known says all that a candidate does which is one with it."""
+        if decision.outcome != "MERGE":
+            return False
+        if self._judgement.is_by_model(new.text, known.text):
+            both = self._judgement.text_of(new.text, known.text)
+            return both is not None and both.text == known.text
+        return text_of_same(new.text, known.text) == known.text
 
     async def _write(self, decision: Decision, new: Memory, vector: Vector | None) -> Merged:
         known = decision.into

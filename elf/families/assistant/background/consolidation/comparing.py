@@ -27,15 +27,13 @@ from elf.families.assistant.background.consolidation.report import WAITING, Repo
 from elf.families.assistant.background.consolidation.uniting import Uniting
 from elf.families.assistant.judging.prompt import Told
 from elf.families.assistant.kit import Kit
-from elf.families.assistant.model import Memory, MemoryType, Place
+from elf.families.assistant.model import COMPARED_TYPES, Memory, Place
 from elf.families.assistant.rules.bands import RECENT, Bands
-from elf.families.assistant.rules.joining import text_of_both
-from elf.families.assistant.rules.judging import judged
+from elf.families.assistant.rules.joining import text_of_both, text_of_same
+from elf.families.assistant.rules.judging import judged, supported
 from elf.families.assistant.store.rows import memory_of
 from elf.providers.port import Chat, Prompt
 
-COMPARED_TYPES: Final[tuple[MemoryType, ...]] = ("semantic", "insight")
-"""What happened on two days is two things, however alike, and steps are compared by nobody."""
 MOST_MEMORIES: Final = 10_000
 """The newest of a user; their vectors take 15 MB at 384 dimensions."""
 
@@ -98,9 +96,14 @@ class Comparing:
         decided: list[Pair] = []
         doubtful: list[Pair] = []
         for pair in fresh[:left]:
-            is_doubtful = judged(pair.newer.text, pair.older.text) == "undecided"
-            (doubtful if is_doubtful else decided).append(pair)
+            (doubtful if self._is_doubtful(pair) else decided).append(pair)
         return decided, doubtful
+
+    def _is_doubtful(self, pair: Pair) -> bool:
+        """Tell whether rules alone do not decide: beside a model, they replace a value only by one that is near."""
+        verdict = judged(pair.newer.text, pair.older.text)
+        is_near = pair.score >= self._bands.auto_update
+        return verdict == "undecided" or (verdict == "changed" and self._kit.chat is not None and not is_near)
 
     async def _foretell(self, run: _Run, decided: Sequence[Pair], doubtful: Sequence[Pair]) -> None:
         for pair in decided:
@@ -169,7 +172,7 @@ class Comparing:
             answer = ""
         run.ask(pairs, tokens)
         for pair, told in zip(pairs, read_answers(answer, pairs), strict=True):
-            await self._carry_out(run, pair, told)
+            await self._carry_out(run, pair, told and _beside_rules(pair, told))
         return None
 
     async def _answer(self, run: _Run, chat: Chat, prompt: Prompt) -> str:
@@ -197,7 +200,9 @@ class Comparing:
 
     async def _unite(self, run: _Run, pair: Pair, told: Told, *, by_rule: bool) -> None:
         text: str | None = pair.newer.text
-        if told.verdict == "same" and not by_rule:
+        if told.verdict == "same" and by_rule:
+            text = text_of_same(pair.newer.text, pair.older.text)
+        elif told.verdict == "same":
             text = text_of_both(pair.newer.text, pair.older.text, told.text, pair.newer.type)
         if text is None:
             run.report.skip("NO_TEXT")
@@ -217,6 +222,10 @@ class Comparing:
         if done:
             async with self._kit.database.connection() as connection:
                 await connection.execute(self._sql["note_compared"], *place, done)
+
+
+def _beside_rules(pair: Pair, told: Told) -> Told:
+    return told._replace(verdict=supported(told.verdict, pair.newer.text, pair.older.text))
 
 
 class _Run:

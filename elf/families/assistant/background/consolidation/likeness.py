@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from elf.families.assistant.model import Memory
-from elf.families.assistant.rules.bands import Bands, shares_words
+from elf.families.assistant.rules.bands import Bands, may_be_one
 from elf.providers.port import Matrix
 
 NEW_WITHIN: Final = timedelta(hours=72)
@@ -105,4 +105,4 @@ def _likest(scores: Matrix) -> Indexes:
 
 
 def _may_be_one(pair: Pair, bands: Bands) -> bool:
-    return pair.score >= bands.check_low or shares_words(pair.older.text, pair.newer.text)
+    return pair.score >= bands.check_low or may_be_one(pair.older.text, pair.newer.text)
