@@ -64,7 +64,7 @@ class GraphSubjects:
         for key in await self._keys(subject):
             async with self._files.known(key.tenant_id, key.orchestrator_id) as place:
                 erased, _ = await erase_at(place, asked, actor=None)
-            await self._telling.forget(key, None if asked.everything else erased.memory_ids)
+            await self._telling.forget(key, None if asked.everything else erased.doomed.memory_ids)
             counts.update(erased.counts)
         elsewhere = await self._orchestrators.elsewhere(subject.tenant_id, subject.agent_id)
         return {**counts, **({ELSEWHERE: elsewhere} if elsewhere else {})}
