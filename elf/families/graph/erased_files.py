@@ -21,7 +21,7 @@ from elf.families.graph.ingest import names
 from elf.families.graph.ingest.ledger import key_of
 from elf.families.graph.ingest.names import MANIFEST_SUFFIX
 from elf.families.graph.rules.texts import collapse
-from elf.families.graph.store.damage import DAMAGED
+from elf.families.graph.store.damage import LEFT_OVERS
 from elf.families.graph.store.erasing import Doomed, Erasure
 from elf.families.graph.store.layout import Layout
 
@@ -38,9 +38,7 @@ def remove_files(layout: Layout, asked: Erasure, doomed: Doomed) -> dict[str, in
     removed = _remove(layout.processed, _Processed(layout, asked, doomed))
     removed += _remove(layout.rejected, _Rejected(asked, doomed))
     removed += _remove(layout.ingest, _Waiting(layout, asked, doomed))
-    removed += _remove(
-        layout.memory, lambda _, name: name.startswith(DAMAGED)
-    )  # nobody can say what is in it
+    removed += _remove(layout.memory, lambda _, name: name.startswith(LEFT_OVERS))
     ids = doomed.memory_ids | frozenset(asked.memory_ids)
     return {
         "files": removed,
