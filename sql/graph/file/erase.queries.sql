@@ -80,16 +80,28 @@ WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id
   AND memory_id IN (SELECT value FROM json_each(:memory_ids));
 
 -- name: erase_versions
--- Removes what memories have been while they were a user's, or from a file or conversations; by now they are something else.
--- Returns their ids.
+-- Removes what memories have been while they were a user's, or said what they said when they were from a file or
+-- conversations; by now they are something else. Returns their ids.
 DELETE FROM memory_versions
 WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id
   AND (
     memory ->> '$.userId' = :owner
     OR memory ->> '$.source.sourcePath' = :source_path
     OR (
-      memory ->> '$.source.conversationId' IN (SELECT value FROM json_each(:conversations))
-      AND (:owner IS NULL OR memory ->> '$.userId' IS NULL)
+      (:owner IS NULL OR memory ->> '$.userId' IS NULL) AND EXISTS (
+        SELECT 1
+        FROM memory_versions v
+        WHERE v.tenant_id = memory_versions.tenant_id AND v.orchestrator_id = memory_versions.orchestrator_id
+          AND v.memory_id = memory_versions.memory_id
+          AND v.memory ->> '$.content' = memory_versions.memory ->> '$.content'
+          AND (
+            v.memory ->> '$.source.sourcePath' = :source_path
+            OR (
+              v.memory ->> '$.source.conversationId' IN (SELECT value FROM json_each(:conversations))
+              AND (:owner IS NULL OR v.memory ->> '$.userId' IS NULL)
+            )
+          )
+      )
     )
   )
   AND NOT EXISTS (
