@@ -39,7 +39,7 @@ def remove_files(layout: Layout, asked: Erasure, doomed: Doomed) -> dict[str, in
     removed += _remove(layout.rejected, _Rejected(asked, doomed))
     removed += _remove(layout.ingest, _Waiting(layout, asked, doomed))
     removed += _remove(layout.memory, lambda _, name: name.startswith(LEFT_OVERS))
-    ids = doomed.memory_ids | frozenset(asked.memory_ids)
+    ids = doomed.told_of | frozenset(asked.memory_ids)
     return {
         "files": removed,
         "bulletins": _remove_bulletins(layout, ids, everything=asked.everything, user=asked.user),
@@ -71,7 +71,7 @@ class _Processed:
             told = manifest.get("memoryIds")
             ids = {one for one in told if isinstance(one, str)} if isinstance(told, list) else set()
             return manifest["idempotencyKey"] in self.doomed.ingests or bool(
-                ids & (self.doomed.memory_ids | frozenset(self.asked.memory_ids))
+                ids & (self.doomed.told_of | frozenset(self.asked.memory_ids))
             )
         dropped = source if names.suffix_of(source) is not None else _NUMBERED.sub("", source)
         return _has_key(folder, source, self.layout.ingest / dropped, self.doomed.ingests)
@@ -95,8 +95,8 @@ class _Rejected:
     def __init__(self, asked: Erasure, doomed: Doomed) -> None:
         self._everything = asked.everything
         user = () if asked.user is None else (asked.user,)
-        self._names = whole_words([*doomed.memory_ids, *asked.memory_ids, *asked.conversations, *user])
-        self._texts = set(doomed.contents.values())
+        self._names = whole_words([*doomed.told_of, *asked.memory_ids, *asked.conversations, *user])
+        self._texts = doomed.texts
 
     def __call__(self, folder: int, name: str) -> bool:
         if self._everything:

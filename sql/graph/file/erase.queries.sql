@@ -79,10 +79,11 @@ DELETE FROM memories
 WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id
   AND memory_id IN (SELECT value FROM json_each(:memory_ids));
 
--- name: erase_versions
--- Removes what memories have been while they were a user's, or said what they said when they were from a file or
--- conversations; by now they are something else. Returns their ids.
-DELETE FROM memory_versions
+-- name: versions_to_erase
+-- Reads what memories have been while they were a user's, or said what they said when they were from a file or
+-- conversations; by now they are something else, and stay.
+SELECT memory_id, version, memory ->> '$.content'
+FROM memory_versions
 WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id
   AND (
     memory ->> '$.userId' = :owner
@@ -110,7 +111,13 @@ WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id
     WHERE m.tenant_id = memory_versions.tenant_id AND m.orchestrator_id = memory_versions.orchestrator_id
       AND m.memory_id = memory_versions.memory_id AND m.version = memory_versions.version
   )
-RETURNING memory_id;
+  AND memory_id NOT IN (SELECT value FROM json_each(:memory_ids));
+
+-- name: erase_versions
+-- Removes what memories have been: a JSON list has the id and the version of each.
+DELETE FROM memory_versions
+WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id
+  AND (memory_id, version) IN (SELECT value ->> 0, value ->> 1 FROM json_each(:versions));
 
 -- name: erase_quotes
 -- Removes the words of files that the memories of a JSON list were made of.

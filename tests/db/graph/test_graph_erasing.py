@@ -200,6 +200,19 @@ async def test_what_was_said_in_a_conversation_goes_though_its_memory_has_anothe
     assert STEM not in bytes_below(house.memory())
 
 
+async def test_a_file_goes_of_which_a_memory_said_something_else_since(house: House) -> None:
+    await house.post("memories", memories=[fact("m9")])
+    path = await drop_file(house, "told.json", json_file(told("a", content=SECRETIVE, source=said_in("c1"))))
+    context = await house.post("context", purpose="selector", message_id="msg", message=WORD)
+    assert WORD in context["bulletin"]["rendered"]
+    other = {"sourceType": "manual", "capturedBy": "user"}
+    await house.post("memories/a/update", source=other, content="The office is in Porto.")
+    await house.erase(conversation_id="c1")
+    assert not path.exists()
+    await see_nothing_of_it(house)
+    assert len((await house.get("memories/a/history"))["items"]) == 1
+
+
 async def test_a_rejected_file_that_tells_of_an_erased_memory_goes_with_it(house: House) -> None:
     await house.post("memories", memories=[fact("a", content=SECRETIVE), fact("m9")])
     edges = [edge_told("e", "a", "none")]

@@ -29,17 +29,28 @@ class Erasure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Doomed:
-    """What an erasure takes away of a memory: the memories with their contents by id, all files that they are or were
-    from, and, by key, the names of the files that they were taken out of.
+    """What an erasure takes away of a memory: the memories with their contents by id, what others have been that stay,
+    all files that these are or were from, and, by key, the names of the files that they were taken out of.
     """
 
     contents: Mapping[str, str]
+    versions: Sequence[tuple[str, int, str]]
     source_paths: frozenset[str]
     ingests: Mapping[str, str]
 
     @property
     def memory_ids(self) -> frozenset[str]:
         return frozenset(self.contents)
+
+    @property
+    def told_of(self) -> frozenset[str]:
+        """The ids of all memories of which something goes."""
+        return self.memory_ids | {memory_id for memory_id, *_ in self.versions}
+
+    @property
+    def texts(self) -> frozenset[str]:
+        """What goes of what memories say and have said."""
+        return frozenset([*self.contents.values(), *(content for *_, content in self.versions)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +66,15 @@ def doomed_by(snapshot: Snapshot, asked: Erasure) -> Doomed:
     contents: dict[str, str] = dict(
         snapshot.rows("memories_to_erase", memory_ids=json.dumps(list(asked.memory_ids)), **_origin(asked))
     )
-    going = json.dumps([*contents, *asked.memory_ids])
+    versions: list[tuple[str, int, str]] = snapshot.rows(
+        "versions_to_erase", memory_ids=json.dumps([*contents]), **_origin(asked, everything=None)
+    )
+    going = json.dumps([*contents, *asked.memory_ids, *(memory_id for memory_id, *_ in versions)])
     paths = {path for (path,) in snapshot.rows("paths_of_memories", memory_ids=going)}
     if asked.source_path is not None:
         paths.add(asked.source_path)
     ingests = snapshot.rows("ingests_of_memories", memory_ids=going, everything=asked.everything)
-    return Doomed(contents=contents, source_paths=frozenset(paths), ingests=dict(ingests))
+    return Doomed(contents=contents, versions=versions, source_paths=frozenset(paths), ingests=dict(ingests))
 
 
 def erase(change: Change, asked: Erasure) -> Erased:
@@ -74,12 +88,15 @@ def erase(change: Change, asked: Erasure) -> Erased:
     change.run("erase_memories", memory_ids=going)
     if not asked.is_told:
         drop_changes(change, None if asked.everything else memory_ids)
-    for statement in ("erase_unfinished_ingests", "erase_writebacks"):
-        change.run(statement, memory_ids=going, everything=asked.everything)
-    counts["ingests"] = change.run("erase_ingests", memory_ids=going, everything=asked.everything)
-    former = [memory_id for (memory_id,) in change.rows("erase_versions", **_origin(asked, everything=None))]
-    counts["versions"] += len(former)
-    counts["quotes"] += change.run("erase_quotes", memory_ids=json.dumps(former))
+    change.run("erase_writebacks", memory_ids=going, everything=asked.everything)
+    told_of = json.dumps([*doomed.told_of])
+    change.run("erase_unfinished_ingests", memory_ids=told_of, everything=asked.everything)
+    counts["ingests"] = change.run("erase_ingests", memory_ids=told_of, everything=asked.everything)
+    former = [(memory_id, version) for memory_id, version, _ in doomed.versions]
+    counts["versions"] += change.run("erase_versions", versions=json.dumps(former))
+    counts["quotes"] += change.run(
+        "erase_quotes", memory_ids=json.dumps([memory_id for memory_id, _ in former])
+    )
     if asked.user is not None:
         for statement in ("unsign_versions", "unsign_audit"):
             change.run(statement, actor=asked.user)
