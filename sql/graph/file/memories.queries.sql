@@ -145,9 +145,9 @@ WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND memory_i
 
 -- name: insert_spans
 -- Adds spans of memories.
-INSERT INTO memory_spans (tenant_id, orchestrator_id, memory_id, ordinal, start, "end", text)
+INSERT INTO memory_spans (tenant_id, orchestrator_id, memory_id, ordinal, start, "end", text, words)
 SELECT :tenant_id, :orchestrator_id, value ->> 'memory_id', value ->> 'ordinal', value ->> 'start', value ->> 'end',
-       value ->> 'text'
+       value ->> 'text', nullif(spaced_cjk(value ->> 'text'), value ->> 'text')
 FROM jsonb_each(:rows);
 
 -- name: insert_versions

@@ -80,7 +80,7 @@ async def test_an_output_that_is_too_long_is_skipped_and_the_others_are_written(
     assert {one["type"] for one in (await house.get("memories"))["items"]} == {"Decision", "Todo"}
 
 
-@pytest.mark.parametrize("name", ["ingest", "ingest/processed", "ingest/rejected", "logs", "bulletins"])
+@pytest.mark.parametrize("name", ["ingest", "ingest/processed", "ingest/rejected", "logs"])
 async def test_a_folder_that_becomes_a_link_while_the_memory_is_open_disables_it(
     house: House, tmp_path: Path, name: str
 ) -> None:

@@ -67,6 +67,7 @@ def as_it_was(path: Path) -> None:
         CREATE TRIGGER spans_out AFTER DELETE ON memory_spans BEGIN
           INSERT INTO memory_span_fts (memory_span_fts, rowid, text) VALUES ('delete', old.span_no, old.text);
         END;
+        ALTER TABLE memory_spans DROP COLUMN words;
         INSERT INTO memory_span_fts (memory_span_fts) VALUES ('delete-all');
         INSERT INTO memory_span_fts (rowid, text) SELECT span_no, text FROM memory_spans;
     """)

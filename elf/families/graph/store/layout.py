@@ -151,8 +151,12 @@ def there(runtime_root: Path) -> Layout | None:
 
 
 def refuse_replaced_folders(layout: Layout) -> None:
-    """Raise UnsafeLayout where a link or something else has come to be in the place of a folder. Blocks."""
-    for path in (layout.memory, *(layout.memory / name for name in FOLDERS)):
+    """Raise UnsafeLayout where a link or something else has come to be in the place of a folder. Blocks.
+
+    Without bulletins/ a memory goes on: they are made, and not kept.
+    """
+    names = (name for name in FOLDERS if name != "bulletins")
+    for path in (layout.memory, *(layout.memory / name for name in names)):
         try:
             is_folder = stat.S_ISDIR(os.lstat(path).st_mode)
         except OSError:  # it is missing: whoever needs it makes it, or says so
