@@ -14,7 +14,7 @@ import anyio
 from elf.cli.client import Service
 from elf.cli.commands import EXIT_CODES
 from elf.cli.flags import json_flag
-from elf.cli.notes import configured, context
+from elf.cli.notes import configured
 from elf.cli.outcome import ExitCode, Refused, UsageError
 from elf.cli.text import plain, print_columns, print_json
 from elf.client.call import Call
@@ -88,8 +88,9 @@ def _ask(options: argparse.Namespace) -> None:
     whose = (
         f"user {options.user}" if options.user else f"agent {options.agent}" if options.agent else "everybody"
     )
-    tenant = context(options).get("tenant_id")
-    question = f"elf: erase all of {plain(whose)} of tenant {plain(str(tenant))} for good? [y/N] "
+    named = _tenant(options)
+    tenant = "the tenant of the key" if named is None else f"tenant {plain(named)}"
+    question = f"elf: erase all of {plain(whose)} of {tenant} for good? [y/N] "
     print(question, end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise Refused("nothing was erased")
@@ -114,13 +115,17 @@ def _prove(options: argparse.Namespace) -> int:
     return ExitCode.DONE if proof["proven"] else ExitCode.REJECTED
 
 
+def _tenant(options: argparse.Namespace) -> str | None:
+    """Return the tenant of the flags, else that of [defaults]; None where the caller's key says it."""
+    return options.tenant or (None if "tenant_id" in options.bound else options.defaults.ids()["tenant_id"])
+
+
 def _asked(options: argparse.Namespace, method: str, *arguments: object, **more: object) -> Mapping[str, Any]:
     config = configured(options)
 
     async def ask() -> Mapping[str, Any]:
         async with Service(config, options, admin=True) as service:
-            given = {name: value for name, value in context(options).items() if name == "tenant_id"}
-            family = MemoriesClient(service.client.within(**given))
+            family = MemoriesClient(service.client.within(tenant_id=_tenant(options)))
             call: Call[Any] = methods_of(MemoriesClient)[method].build(
                 family,
                 *arguments,

@@ -74,7 +74,10 @@ def configured(options: argparse.Namespace) -> Config:
 
 def _rejected(body: Any) -> ExitCode:
     results = (body, *body.get("results", ())) if isinstance(body, dict) else body
-    rejected = any(isinstance(result, dict) and result.get("op") == "REJECTED" for result in results)
+    rejected = any(
+        isinstance(result, dict) and (result.get("op") == "REJECTED" or result.get("not_given_up"))
+        for result in results
+    )
     return ExitCode.REJECTED if rejected else ExitCode.DONE
 
 

@@ -74,6 +74,11 @@ def contains_cjk(text: str) -> bool:
     return not text.isascii() and _CJK.search(text) is not None
 
 
+def spaced_cjk(text: str) -> str:
+    """Return a text with each CJK character apart, so that what splits words at spaces takes it for a word."""
+    return _CJK.sub(r" \g<0> ", text) if contains_cjk(text) else text
+
+
 def contains_nul(text: str) -> bool:
     """Tell whether `text` holds U+0000, which Postgres cannot store."""
     return "\x00" in text

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from elf.core.cjk import contains_cjk, contains_nul, english_pattern
+from elf.core.cjk import contains_cjk, contains_nul, english_pattern, spaced_cjk
 
 POINTS = range(0x110000)
 ASSIGNED = [chr(point) for point in POINTS if unicodedata.name(chr(point), "")]
@@ -112,3 +112,12 @@ def test_the_pattern_of_json_schema_agrees_with_the_checks(text: str) -> None:
 def test_the_pattern_of_json_schema_judges_each_code_point(point: str) -> None:
     is_english = re.search(english_pattern(), f"a{point}b") is not None
     assert is_english == (not contains_cjk(point) and point != "\x00")
+
+
+@given(st.text())
+@example("Tokyo 東京 タワー")
+def test_cjk_characters_are_apart_and_nothing_else_is_changed(text: str) -> None:
+    spaced = spaced_cjk(text)
+    assert spaced.replace(" ", "") == text.replace(" ", "")
+    assert all(len(word) == 1 for word in spaced.split(" ") if contains_cjk(word))
+    assert contains_cjk(text) or spaced == text

@@ -66,6 +66,8 @@ def show_recovered(body: Mapping[str, Any]) -> None:
     elif not body["put_aside"]:
         print("elf: the memory is sound", file=sys.stderr)
     rows = [["put aside", name] for name in body["put_aside"]]
+    for what, counts in (("kept", body["kept"]), ("not kept", body["lost"])):
+        rows += [[what, f"{count} {kind}"] for kind, count in counts.items()]
     for one in body["files"]:
         error = one["error"]
         rows.append(

@@ -74,10 +74,11 @@ class BulletinFiles:
         self._prefix = "" if user is None else user_prefix(user)
 
     def read(self, message_id: str) -> Bulletin | None:
-        """Return the bulletin of a message; None where there is none, or no file that could be one."""
+        """Return the bulletin that was made for a message; None where there is none, or no file that could be one."""
         with self._opened() as folder:
             found = _read(folder, self._name(message_id))
-        return found if found is not None and found.message_id == message_id else None
+        is_own = found is not None and found.message_id == message_id and found.status == "fresh"
+        return found if is_own else None
 
     def last_fresh(self) -> Bulletin | None:
         """Return the bulletin that was generated last, of those that were made for their message, and for no user."""
@@ -93,10 +94,18 @@ class BulletinFiles:
         """
         name = self._name(bulletin.message_id)
         with self._opened() as folder:
+            found = _read(folder, name)
+            if found is not None and found.status != "fresh":
+                _unlink(folder, name)
             if not _write(folder, name, msgspec.json.encode(bulletin)):
                 return _read(folder, name) or bulletin
             _tidy(folder)
         return bulletin
+
+    def remove(self, message_id: str) -> None:
+        """Remove the bulletin of a message, if it has one."""
+        with self._opened() as folder:
+            _unlink(folder, self._name(message_id))
 
     def _name(self, message_id: str) -> str:
         return self._prefix + file_name(message_id) + SUFFIX
@@ -127,8 +136,12 @@ def _tidy(folder: int) -> None:
     drafts = _times(folder, filter(_DRAFT.fullmatch, os.listdir(folder)))
     left = [name for name, at in drafts.items() if at < time.time_ns() - DRAFT_NS]
     for name in (*oldest, *left):
-        with suppress(FileNotFoundError, IsADirectoryError):  # another process was first; folders stay
-            os.unlink(name, dir_fd=folder)
+        _unlink(folder, name)
+
+
+def _unlink(folder: int, name: str) -> None:
+    with suppress(FileNotFoundError, IsADirectoryError):  # another process was first; folders stay
+        os.unlink(name, dir_fd=folder)
 
 
 def _times(folder: int, names: Iterable[str]) -> dict[str, int]:

@@ -63,7 +63,8 @@ class Bulletins:
         except Exception as error:  # noqa: BLE001 - whatever fails, the message is worked on
             return await self.instead(folders, message_id, max_chars=max_chars, error=error, user=user)
         if folders is not None:
-            bulletin = await _kept(BulletinFiles(folders.layout.bulletins, user), bulletin)
+            files = BulletinFiles(folders.layout.bulletins, user)
+            bulletin = await _without_erased(place, files, await _kept(files, bulletin))
         return _shortened(bulletin, max_chars)
 
     async def instead(
@@ -78,7 +79,8 @@ class Bulletins:
         """Return what there is for a message whose bulletin cannot be made, and log why.
 
         That is the one that it has, else the last one that was made, else an empty one. For a user it is an empty one:
-        nobody can say what the user may see now of what was told before.
+        nobody can say what the user may see now of what was told before. It is not kept: the message gets its own as
+        soon as that can be made.
         """
         if folders is None or user is not None:
             bulletin = _fallback(None, message_id, max_chars, self._clock.now())
@@ -91,8 +93,7 @@ class Bulletins:
             return _shortened(known, max_chars)
         bulletin = _fallback(await self._last(folders), message_id, max_chars, self._clock.now())
         await self._tell(folders, bulletin, error)
-        files = BulletinFiles(folders.layout.bulletins)
-        return _shortened(await _kept(files, bulletin), max_chars)
+        return bulletin
 
     async def _made(self, place: Place, message_id: str, message: str, max_chars: int) -> Bulletin:
         rules = self._rules
@@ -197,6 +198,20 @@ async def _seen(place: Place, bulletin: Bulletin) -> Bulletin:
     cited = {one.memory_id for one in bulletin.citations}
     seen = await place.read(lambda snapshot: read_memories(snapshot, cited))
     return bulletin if cited <= seen.keys() else _without(bulletin, cited - seen.keys())
+
+
+async def _without_erased(place: Place, files: BulletinFiles, bulletin: Bulletin) -> Bulletin:
+    """Return a bulletin without what was erased before it was kept: then it is kept no longer."""
+    if not bulletin.citations:
+        return bulletin
+    try:
+        seen = await _seen(place, bulletin)
+    except Unavailable as error:
+        log.warning("graph.bulletin_not_checked", error=error.message)
+        return bulletin
+    if seen is not bulletin:
+        await to_thread.run_sync(files.remove, bulletin.message_id)
+    return seen
 
 
 def _denied(bulletin: Bulletin, folders: Folders) -> dict[str, str]:

@@ -13,7 +13,8 @@ import msgspec
 import structlog
 
 from elf.config.tables.graph import Recall as RecallRules
-from elf.core.errors import Unavailable
+from elf.core.blank_text import is_blank
+from elf.core.errors import Conflict, InvalidRequest, Unavailable
 from elf.families.graph import model as m
 from elf.families.graph.bulletin_files import Bulletin
 from elf.families.graph.bulletins import Bulletins
@@ -82,6 +83,11 @@ class Occasion:
     max_chars: int
     user: str | None = None
 
+    def unusable(self) -> list[str]:
+        """Return the names of the texts, of those that its purpose needs, that cannot be looked for."""
+        needed = {"selector": ("message",), "step": ("message", "prompt"), "diagnostics": ("prompt",)}
+        return [name for name in needed[self.purpose] if not _is_usable(getattr(self, name))]
+
 
 class Contexts:
     """Puts contexts together."""
@@ -93,6 +99,8 @@ class Contexts:
 
     async def of(self, place: Place, occasion: Occasion) -> Context:
         """Return the context of an occasion. Where there is no memory, it is `disabled`."""
+        if unusable := occasion.unusable():
+            return await self._of_unusable(place, occasion, unusable)
         try:
             if occasion.purpose == "diagnostics":
                 return await self._diagnostics(place, occasion)
@@ -101,11 +109,11 @@ class Contexts:
             return await self.without(place, occasion, error)
 
     async def without(
-        self, folders: Folders | None, occasion: Occasion, error: Unavailable | NoSuchOrchestrator
+        self, folders: Folders | None, occasion: Occasion, error: Unavailable | NoSuchOrchestrator | Conflict
     ) -> Context:
         """Return what there is of a context where the memory cannot be used, or not now: a bulletin, if any."""
         log.warning("graph.context_without_memory", error=error.error_code)
-        is_for_long = isinstance(error, FileUnusable | GraphDisabled | NoSuchOrchestrator)
+        is_for_long = isinstance(error, FileUnusable | GraphDisabled | NoSuchOrchestrator | Conflict)
         status: ContextStatus = "disabled" if is_for_long else "fallback"
         if occasion.purpose == "diagnostics":
             return Context(status=status)
@@ -113,6 +121,29 @@ class Contexts:
             folders, occasion.message_id, max_chars=occasion.max_chars, error=error, user=occasion.user
         )
         return Context(status=status, bulletin=bulletin)
+
+    async def _of_unusable(self, place: Place, occasion: Occasion, unusable: Sequence[str]) -> Context:
+        """Return the context of an occasion whose texts cannot be looked for, with what can be made of it."""
+        log.warning("graph.context_of_unusable_text", fields=list(unusable))
+        if occasion.purpose == "diagnostics":
+            return Context(status="fallback", degraded=unusable)
+        at = (occasion.message_id, occasion.message)
+        folders = place if place.is_there else None
+        bulletin = (
+            await self._bulletins.instead(
+                folders,
+                occasion.message_id,
+                max_chars=occasion.max_chars,
+                error=InvalidRequest("$.message: is blank, too long, or no text"),
+                user=occasion.user,
+            )
+            if "message" in unusable
+            else await self._bulletins.of(place, *at, max_chars=occasion.max_chars, user=occasion.user)
+        )
+        is_step = occasion.purpose == "step" and "prompt" not in unusable
+        recall = await self._recalled(place, occasion.prompt) if is_step else None
+        degraded = () if recall is None else recall.degraded
+        return Context(status="fallback", bulletin=bulletin, recall=recall, degraded=[*unusable, *degraded])
 
     async def _with_bulletin(self, place: Place, occasion: Occasion) -> Context:
         bulletin = await self._bulletins.of(
@@ -167,6 +198,10 @@ class Contexts:
             top_k_text=rules.top_k_text,
             top_k_vector=rules.top_k_vector,
         )
+
+
+def _is_usable(text: str) -> bool:
+    return len(text) <= m.MAX_QUERY_CHARS and "\0" not in text and not is_blank(text)
 
 
 def _around(

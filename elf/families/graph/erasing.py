@@ -1,6 +1,4 @@
-"""Carries out erasures: first in the file, then among the files beside it, so that a repeat finishes what was broken
-off.
-"""
+"""Carries out erasures: of the rows of a memory, and of the files beside it that tell of them."""
 
 from __future__ import annotations
 
@@ -12,12 +10,11 @@ from anyio import to_thread
 from elf.api.caller import Caller
 from elf.api.operation import Handler, Operation
 from elf.families.graph.api import erasing as a
-from elf.families.graph.erased_files import remove_bulletins, remove_damaged, remove_sources
+from elf.families.graph.erased_files import remove_files
 from elf.families.graph.memory_place import MemoryPlace
 from elf.families.graph.open_files import OpenFiles
 from elf.families.graph.scope import actor_of, check_scope
-from elf.families.graph.store.erasing import Erased, Erasure, erase
-from elf.families.graph.store.layout import Layout
+from elf.families.graph.store.erasing import Erased, Erasure, doomed_by, erase
 
 
 class Erasing:
@@ -45,17 +42,14 @@ class Erasing:
 
 
 async def erase_at(place: MemoryPlace, asked: Erasure, *, actor: str | None) -> tuple[Erased, bool]:
-    """Erase from a memory; return what went, and whether nothing is left in the write-ahead log."""
+    """Erase from a memory; return what went, and whether nothing is left in the write-ahead log.
+
+    The files go first: as long as the memories are there it is known which files are theirs, so that a repeat finishes
+    what was broken off. They are looked for again afterwards, as more may have come in between.
+    """
+    doomed = await place.read(lambda snapshot: doomed_by(snapshot, asked))
+    before = await to_thread.run_sync(remove_files, place.layout, asked, doomed)
     erased = await place.write(lambda change: erase(change, asked), actor=actor)
-    beside = await to_thread.run_sync(_beside, place.layout, asked, erased)
+    after = await to_thread.run_sync(remove_files, place.layout, asked, erased.doomed)
+    beside = {kind: count + after[kind] for kind, count in before.items()}
     return replace(erased, counts={**erased.counts, **beside}), await place.file.truncate_log()
-
-
-def _beside(layout: Layout, asked: Erasure, erased: Erased) -> dict[str, int]:
-    """Remove what stands beside the file. Blocks."""
-    paths = erased.source_paths | ({asked.source_path} if asked.source_path else frozenset())
-    ids = erased.memory_ids | frozenset(asked.memory_ids)
-    return {
-        "files": remove_sources(layout, paths, everything=asked.everything) + remove_damaged(layout),
-        "bulletins": remove_bulletins(layout, ids, everything=asked.everything, user=asked.user),
-    }

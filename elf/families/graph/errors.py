@@ -51,6 +51,14 @@ class MemoryDbCorrupt(FileUnusable):
     error_code = "memory_db_corrupt"
 
 
+def emptied(orchestrator_id: str) -> MemoryDbCorrupt:
+    """Return what is wrong with a memory.db that was made and in which nothing is."""
+    return MemoryDbCorrupt(
+        f"the memory.db of {orchestrator_id} is empty: an operator restores its folder from a backup, or has the "
+        "memory made anew with `elf graph recover`"
+    )
+
+
 class MemoryDbLost(FileUnusable):
     """A memory.db was made, and is gone: nothing is begun in its place until an operator gives it up."""
 

@@ -17,10 +17,10 @@ from anyio.abc import TaskStatus
 
 from elf.core.clock import Clock
 from elf.core.errors import ServiceError, Unavailable
-from elf.families.graph.errors import FileUnusable, GraphRootLost, MemoryDbLost
+from elf.families.graph.errors import FileUnusable, GraphRootLost, MemoryDbLost, emptied
 from elf.families.graph.homes import Home, why_elsewhere
 from elf.families.graph.orchestrators import Orchestrators
-from elf.families.graph.store.layout import holds_memory
+from elf.families.graph.store.layout import holds_memory, is_empty
 from elf.families.graph.store.statements import OwnerKey
 
 LOOK_S: Final = 60.0
@@ -93,6 +93,8 @@ class Losses:
         if not one.is_made:
             return None
         try:
+            if is_empty(root):
+                return emptied(one.key.orchestrator_id)
             return None if holds_memory(root) else MemoryDbLost(one.key.orchestrator_id)
         except Unavailable as error:  # nobody can say, and whoever uses it is told why
             log.warning(

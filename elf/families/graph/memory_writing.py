@@ -19,11 +19,12 @@ from elf.families.graph.api import writing as w
 from elf.families.graph.ownership import ConversationOwners
 from elf.families.graph.places import Places, write_at
 from elf.families.graph.recall.bundle import Told
+from elf.families.graph.recall.grants import Grants, tell_denied
 from elf.families.graph.recall.place import Place
 from elf.families.graph.rules.texts import summary_of
 from elf.families.graph.scope import actor_of, check_scope, viewer_of
 from elf.families.graph.store import changes
-from elf.families.graph.store.nodes import NewMemory, need_memory, refuse_others
+from elf.families.graph.store.nodes import NewMemory, need_memory, read_memories, refuse_others
 from elf.families.graph.store.owner_locks import Owners, owners_of
 from elf.families.graph.store.statements import Change
 
@@ -114,8 +115,8 @@ class MemoryWriting:
         drafts.refuse_secrets({"$.reason": request.reason})
         owner = await self._owner(request.tenant_id, request.source, caller)
 
-        def change(change: Change, place: Place) -> Done:
-            before = need_memory(change, request.memory_id).memory
+        def change(change: Change, place: Place, grants: Grants) -> Done:
+            before = grants.need(need_memory(change, request.memory_id).memory)
             after = _updated(before, request, owner)
             drafts.check_memory(after, at="$")
             drafts.check_source_path(after, place.check_path, at="$")
@@ -125,7 +126,8 @@ class MemoryWriting:
                 reason=request.reason,
             )
             written = changes.write_all(change, [new], [], embedding_version=self._version)
-            return [memory for memory, _ in written.memories], written.contradictions
+            told = [edge for edge in written.contradictions if _may_be_named(change, edge, grants)]
+            return [memory for memory, _ in written.memories], told
 
         return await self._change(request, caller, change, _owners(request.source, owner))
 
@@ -135,15 +137,18 @@ class MemoryWriting:
         given, reason = request.memory, request.reason
         owner = await self._owner(request.tenant_id, None if given is None else given.source, caller)
 
-        def change(change: Change, place: Place) -> Done:
-            loser = need_memory(change, request.memory_id).memory
+        def change(change: Change, place: Place, grants: Grants) -> Done:
+            loser = grants.need(need_memory(change, request.memory_id).memory)
             if given is None:
-                winner = _winner(change, request.by_memory_id or "")
+                winner = _winner(change, request.by_memory_id or "", grants)
             else:
                 winner = self._put(change, place, given, "$.memory", owner)
             if winner.memory_id == loser.memory_id:
                 raise InvalidRequest("$.memory_id: no memory supersedes itself", fields=["$.memory_id"])
-            after, edge = changes.supersede(change, loser.memory_id, winner.memory_id, reason=reason)
+            winner_path = changes.BY_MEMORY if given is None else "$.memory.status"
+            after, edge = changes.supersede(
+                change, loser.memory_id, winner.memory_id, reason=reason, winner_path=winner_path
+            )
             return [after, winner], [edge]
 
         return await self._change(
@@ -153,26 +158,31 @@ class MemoryWriting:
     async def retract(self, request: w.ChangeStatus, caller: Caller) -> Changed:
         """Say that a memory is not true."""
         drafts.refuse_secrets({"$.reason": request.reason})
-        return await self._change(
-            request,
-            caller,
-            lambda change, _: ([changes.retract(change, request.memory_id, reason=request.reason)], []),
-        )
+
+        def change(change: Change, _: Place, grants: Grants) -> Done:
+            grants.need(need_memory(change, request.memory_id).memory)
+            return [changes.retract(change, request.memory_id, reason=request.reason)], []
+
+        return await self._change(request, caller, change)
 
     async def restore(self, request: w.ChangeStatus, caller: Caller) -> Changed:
         """Make a memory active again."""
         drafts.refuse_secrets({"$.reason": request.reason})
-        return await self._change(
-            request,
-            caller,
-            lambda change, _: ([changes.restore(change, request.memory_id, reason=request.reason)], []),
-        )
+
+        def change(change: Change, _: Place, grants: Grants) -> Done:
+            grants.need(need_memory(change, request.memory_id).memory)
+            restored, edges = changes.restore(change, request.memory_id, reason=request.reason)
+            return [restored], [edge for edge in edges if _may_be_named(change, edge, grants)]
+
+        return await self._change(request, caller, change)
 
     async def resolve(self, request: w.Resolve, caller: Caller) -> Changed:
         """Resolve a contradiction."""
         drafts.refuse_secrets({"$.reason": request.reason})
 
-        def change(change: Change, _: Place) -> Done:
+        def change(change: Change, _: Place, grants: Grants) -> Done:
+            for end in changes.ends_of(change, request.edge_id):
+                grants.need(end.memory, at="$.edge_id")
             edge = changes.resolve(change, request.edge_id, request.outcome, reason=request.reason)
             ends = (edge.from_memory_id, edge.to_memory_id)
             return [need_memory(change, end).memory for end in ends], [edge]
@@ -210,10 +220,15 @@ class MemoryWriting:
         async def write(place: Place) -> changes.Written:
             if any(new.memory.source.source_path is not None for new in memories):
                 await to_thread.run_sync(_check_paths, place, memories)
+            grants = Grants(place.is_granted)
+
+            def change(change: Change) -> changes.Written:
+                written = changes.write_all(change, memories, edges, embedding_version=self._version)
+                told = [edge for edge in written.contradictions if _may_be_named(change, edge, grants)]
+                return replace(written, contradictions=told)
+
             return await place.seen_by(viewer_of(caller)).write(
-                lambda change: changes.write_all(change, memories, edges, embedding_version=self._version),
-                actor=actor_of(caller),
-                owners=owners_of(new.memory for new in memories),
+                change, actor=actor_of(caller), owners=owners_of(new.memory for new in memories)
             )
 
         written = await write_at(self._places, request.tenant_id, request.orchestrator_id, write)
@@ -230,18 +245,22 @@ class MemoryWriting:
         self,
         request: w.OneMemory | w.Resolve,
         caller: Caller,
-        change: Callable[[Change, Place], Done],
+        change: Callable[[Change, Place, Grants], Done],
         owners: Owners | None = None,
     ) -> Changed:
+        """Make a change, which tells of no memory whose file is granted no longer, and log what it may not tell."""
         await check_scope(self._places, request, caller)
-        memories, edges = await write_at(
-            self._places,
-            request.tenant_id,
-            request.orchestrator_id,
-            lambda place: place.seen_by(viewer_of(caller)).write(
-                lambda at: change(at, place), actor=actor_of(caller), owners=owners
-            ),
-        )
+
+        async def write(place: Place) -> Done:
+            grants = Grants(place.is_granted)
+            try:
+                return await place.seen_by(viewer_of(caller)).write(
+                    lambda at: change(at, place, grants), actor=actor_of(caller), owners=owners
+                )
+            finally:
+                await tell_denied(place, grants.denied)
+
+        memories, edges = await write_at(self._places, request.tenant_id, request.orchestrator_id, write)
         self._ring()
         return Changed(memories=list(memories), edges=list(edges))
 
@@ -279,13 +298,19 @@ def _check_paths(place: Place, memories: Sequence[NewMemory]) -> None:
         drafts.check_source_path(new.memory, place.check_path, at=f"$.memories[{number}]")
 
 
-def _winner(change: Change, memory_id: str) -> m.MemoryNode:
-    """Return what is to supersede another memory. Raises NoSuchMemory and NotTheUsersOwn."""
+def _winner(change: Change, memory_id: str, grants: Grants) -> m.MemoryNode:
+    """Return what is to supersede another memory. Raises NoSuchMemory, ScopeDenied and NotTheUsersOwn."""
     path = "$.by_memory_id"
     found = need_memory(change, memory_id, path=path)
     if found.owner is not None:
         refuse_others(change, found, path=path)
-    return found.memory
+    return grants.need(found.memory, at=path)
+
+
+def _may_be_named(change: Change, edge: m.MemoryEdge, grants: Grants) -> bool:
+    """Tell whether both ends of an edge may be shown."""
+    ends = read_memories(change, (edge.from_memory_id, edge.to_memory_id)).values()
+    return all(grants.allow_path(end.memory.source.source_path) for end in ends)
 
 
 def _updated(before: m.MemoryNode, request: w.UpdateMemory, owner: str | None) -> m.MemoryNode:

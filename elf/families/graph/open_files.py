@@ -6,10 +6,9 @@ A file that is broken disables itself: it is looked at again after a while, and 
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -19,12 +18,13 @@ from anyio import to_thread
 from anyio.abc import TaskGroup, TaskStatus
 
 from elf.core.errors import ServiceError, Unavailable
-from elf.families.graph.errors import FileUnusable, MemoryDbLost, NoSuchOrchestrator
+from elf.families.graph.errors import FileUnusable, MemoryDbLost, NoSuchOrchestrator, emptied
 from elf.families.graph.memory_place import EmptyPlace, MemoryFolders, MemoryPlace
 from elf.families.graph.orchestrators import Orchestrators, Residence
-from elf.families.graph.recovery import set_aside_damage
+from elf.families.graph.recovery import repair_alone
 from elf.families.graph.removal import remove_set_aside, set_aside
 from elf.families.graph.steward import Steward
+from elf.families.graph.store.damage import Repaired
 from elf.families.graph.store.empty import EmptyMemory
 from elf.families.graph.store.file import FileKit, MemoryFile
 from elf.families.graph.store.layout import prepare, there
@@ -134,26 +134,25 @@ class OpenFiles:
         async with self._at(await self._known(tenant_id, orchestrator_id)) as place:
             yield place
 
-    async def recover(self, tenant_id: str, orchestrator_id: str) -> tuple[Sequence[str], bool]:
-        """Put the file of a memory aside if it is damaged, or give it up if it is lost.
+    async def recover(self, tenant_id: str, orchestrator_id: str) -> tuple[Repaired, bool]:
+        """Repair the file of a memory if it is damaged, or give it up if it is lost: then a new one is made as soon as
+        the memory is used.
 
-        A new one is made as soon as the memory is used.
-
-        Return what `set_aside_damage` does, and whether it was lost. Raises as `known`, but for such a file.
+        Return what `repair_alone` does, and whether it was lost. Raises as `known`, but for such a file.
         """
         residence = await self._known(tenant_id, orchestrator_id)
         entry = self._entries.setdefault(residence.key, _Entry())
         async with entry.lock:
             self._close(entry)
-            is_lost = await self._orchestrators.is_lost(residence)
             layout = await to_thread.run_sync(
                 prepare, residence.runtime_root, limiter=self._kit.write_threads
             )
-            names = await set_aside_damage(
-                layout, self._kit, partial(self._orchestrators.give_up, residence.key)
-            )
+            was_lost = await self._orchestrators.is_lost(residence)
+            repaired = await repair_alone(layout, residence.key, self._kit)
+            if await self._orchestrators.is_lost(residence):
+                await self._orchestrators.give_up(residence.key)
             entry.broken = None
-        return names, is_lost
+        return repaired, was_lost and not repaired.is_resumed and not any(repaired.kept.values())
 
     async def folders(self, tenant_id: str, orchestrator_id: str) -> MemoryFolders | None:
         """Return where the files of a memory are; None where there are none, or where they lead is not safe."""
@@ -237,6 +236,8 @@ class OpenFiles:
         try:
             if await self._orchestrators.is_lost(residence):
                 raise MemoryDbLost(residence.key.orchestrator_id)
+            if await self._orchestrators.is_emptied(residence):
+                raise emptied(residence.key.orchestrator_id)
             layout = await to_thread.run_sync(
                 prepare, residence.runtime_root, limiter=self._kit.write_threads
             )
@@ -262,7 +263,7 @@ class OpenFiles:
         try:
             with entry.scope:
                 if self._group is not None:
-                    self._group.start_soon(self._serve, entry, file, ready, served)
+                    self._group.start_soon(self._serve, key, entry, file, ready, served)
                 await file.run(task_status=ready)
         except ServiceError as error:
             ready.failed(error)
@@ -276,16 +277,27 @@ class OpenFiles:
             closed.set()
             ready.failed(Unavailable("the memory is being closed: try again"))
 
-    async def _serve(self, entry: _Entry, file: MemoryFile, ready: _Ready, scope: anyio.CancelScope) -> None:
+    async def _serve(
+        self, key: OwnerKey, entry: _Entry, file: MemoryFile, ready: _Ready, scope: anyio.CancelScope
+    ) -> None:
         """Have done what is to be done for a file once it is open, until somebody wants to be alone with it."""
         with scope:
             if not await ready.is_open():
                 return
             async with anyio.create_task_group() as group:
                 if self._steward is not None:
-                    group.start_soon(self._steward.run, file)
+                    group.start_soon(self._steward_of, self._steward, key, entry, file)
                 await self._until_it_is_wanted(entry, file)
                 self._close(entry)
+
+    async def _steward_of(self, steward: Steward, key: OwnerKey, entry: _Entry, file: MemoryFile) -> None:
+        """Have done what is to be done for a file, which breaks where it cannot be used any more."""
+        try:
+            await steward.run(file)
+        except* FileUnusable as errors:
+            error = next(leaf for leaf in _leaves(errors) if isinstance(leaf, FileUnusable))
+            if file is entry.file:
+                self._break(key, entry, error)
 
     async def _until_it_is_wanted(self, entry: _Entry, file: MemoryFile) -> None:
         """Wait until somebody, who may be in another process, wants to be alone with a file."""
@@ -323,6 +335,14 @@ class OpenFiles:
     def _close(self, entry: _Entry) -> None:
         entry.file = None
         entry.scope.cancel()
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for one in error.exceptions:
+            yield from _leaves(one)
+    else:
+        yield error
 
 
 class _Ready(TaskStatus[None]):

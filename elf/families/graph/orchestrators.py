@@ -15,7 +15,7 @@ from elf.config.tables.graph import GraphTable
 from elf.families.graph.errors import GraphDisabled, NoSuchOrchestrator
 from elf.families.graph.homes import Home, Homes, home_name
 from elf.families.graph.model import ORCHESTRATOR_PATTERN
-from elf.families.graph.store.layout import holds_memory
+from elf.families.graph.store.layout import has_traces, holds_memory, is_empty
 from elf.families.graph.store.statements import OwnerKey
 
 _FOLDER: Final = re.compile(ORCHESTRATOR_PATTERN.removesuffix("$") + r"\Z")
@@ -87,6 +87,16 @@ class Orchestrators:
 
         # another process may make it in between, and say so
         return await is_gone() and await self._homes.is_made(residence.key) and await is_gone()
+
+    async def is_emptied(self, residence: Residence) -> bool:
+        """Tell whether nothing is in the file of a memory that was made. Raises Unavailable.
+
+        One that was never made may be empty: its maker died. A memory that Postgres does not know has left traces.
+        """
+        root = residence.runtime_root
+        if not await to_thread.run_sync(is_empty, root):
+            return False
+        return await self._homes.is_made(residence.key) or await to_thread.run_sync(has_traces, root)
 
     async def note_made(self, residence: Residence) -> None:
         """Say, before anything is written to it, that the file of a memory is there. Raises Unavailable."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import anyio.to_thread
 
@@ -23,6 +23,7 @@ from elf.families.graph.open_files import OpenFiles
 from elf.families.graph.orchestrators import Orchestrators
 from elf.families.graph.ownership import ConversationOwners
 from elf.families.graph.scope import actor_of, check_scope
+from elf.families.graph.store.damage import Repaired
 from elf.families.graph.store.statements import Change, OwnerKey
 
 
@@ -55,8 +56,8 @@ class Recovering:
         return {a.RECOVER: self.run}
 
     async def run(self, request: a.Recover, caller: Caller) -> a.Recovered:
-        """Put a damaged file aside, or give a lost one up, and take in what the memory does not know of the files that
-        were processed.
+        """Put a damaged file aside and keep its sound rows, or give a lost one up, and take in what the memory does not
+        know of the files that were processed.
 
         Asked again, it does what it was kept from. Raises NoSuchOrchestrator, Conflict for a memory that is kept in
         another root than the one that is given up, FileUnusable for what is wrong otherwise, and Unavailable when
@@ -66,17 +67,21 @@ class Recovering:
         tenant_id, orchestrator_id = request.tenant_id, request.orchestrator_id
         if request.lost_home is not None:
             await self._orchestrators.take_over(OwnerKey(tenant_id, orchestrator_id), request.lost_home)
-        put_aside, was_lost = await self._files.recover(tenant_id, orchestrator_id)
+        repaired, was_lost = await self._files.recover(tenant_id, orchestrator_id)
         async with self._files.known(tenant_id, orchestrator_id) as place:
-            if put_aside or was_lost:
+            if repaired.put_aside or was_lost:
                 await place.write(
-                    lambda change: _tell(change, put_aside, was_lost=was_lost), actor=actor_of(caller)
+                    lambda change: _tell(change, repaired, was_lost=was_lost), actor=actor_of(caller)
                 )
             retaken = await (await self._retaking(place)).run()
         await self._losses.look()
         self._ring()
         return a.Recovered(
-            was_lost=was_lost, put_aside=list(put_aside), files=[_told(one) for one in retaken]
+            was_lost=was_lost,
+            put_aside=list(repaired.put_aside),
+            kept=dict(repaired.kept),
+            lost=dict(repaired.lost),
+            files=[_told(one) for one in retaken],
         )
 
     async def _retaking(self, place: MemoryPlace) -> Retaking:
@@ -91,11 +96,13 @@ class Recovering:
         )
 
 
-def _tell(change: Change, put_aside: Sequence[str], *, was_lost: bool) -> None:
+def _tell(change: Change, repaired: Repaired, *, was_lost: bool) -> None:
     change.log(
         "memory.worker.recovered",
         orchestrator_id=change.key.orchestrator_id,
-        put_aside=list(put_aside),
+        put_aside=list(repaired.put_aside),
+        kept=dict(repaired.kept),
+        lost=dict(repaired.lost),
         was_lost=was_lost,
     )
 

@@ -9,7 +9,7 @@ from anyio import to_thread
 from elf.api.caller import Caller
 from elf.api.operation import Handler, Operation
 from elf.config.tables.graph import Recall as RecallRules
-from elf.core.errors import Unavailable
+from elf.core.errors import Conflict, Unavailable
 from elf.families.graph.api import recalling as r
 from elf.families.graph.api import writing_back as w
 from elf.families.graph.context import Context, Contexts, Occasion
@@ -80,7 +80,7 @@ class RecallService:
                 return await self._contexts.of(place.seen_by(viewer), occasion)
         except GraphLivesElsewhere:
             raise  # who asks is to go there
-        except NoSuchOrchestrator as error:
+        except (NoSuchOrchestrator, Conflict) as error:  # such as for a tenant that has as many as it may
             return await self._contexts.without(None, occasion, error)
         except Unavailable as error:
             folders = await self._places.folders(request.tenant_id, request.orchestrator_id)

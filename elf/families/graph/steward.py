@@ -10,6 +10,7 @@ import structlog
 
 from elf.core.errors import ServiceError
 from elf.db.file_lock import FileLock
+from elf.families.graph.errors import FileUnusable
 from elf.families.graph.store.file import MemoryFile
 
 RETRY_S: Final = 1.0
@@ -19,7 +20,10 @@ log = structlog.get_logger()
 
 
 class Duty(Protocol):
-    """What is to be done for a file as long as it is open. It may raise ServiceError, and is begun again then."""
+    """What is to be done for a file as long as it is open. It may raise ServiceError, and is begun again then.
+
+    One that raises FileUnusable ends the others, and is told to whoever has the file open.
+    """
 
     async def run(self, file: MemoryFile) -> None: ...
 
@@ -32,7 +36,7 @@ class Steward:
         self._retry_s = retry_s
 
     async def run(self, file: MemoryFile) -> None:
-        """Serve a file until cancelled."""
+        """Serve a file until cancelled. Raises an ExceptionGroup of FileUnusable where it cannot be used any more."""
         while True:
             lock = FileLock(file.layout.lock)
             try:
@@ -51,6 +55,8 @@ class Steward:
         while True:
             try:
                 await duty.run(file)
+            except FileUnusable:  # nobody can do anything for it until somebody has seen to it
+                raise
             except ServiceError as error:
                 log.warning("graph_duty_interrupted", duty=type(duty).__name__, error=error.message)
             await anyio.sleep(self._retry_s)

@@ -79,7 +79,7 @@ class GraphSubjects:
             async with self._files.known(key.tenant_id, key.orchestrator_id) as place:
                 erased, _ = await erase_at(place, asked, actor=None)
                 await _unname(place, user)
-            await self._telling.forget(key, erased.memory_ids)
+            await self._telling.forget(key, erased.doomed.memory_ids)
             counts.update(erased.counts)
         return counts
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -17,7 +17,7 @@ from elf.families.graph.rules.captures import RELATED_WEIGHT, Captured, WriteBac
 from elf.families.graph.rules.subjects import Key
 from elf.families.graph.rules.texts import summary_of
 from elf.families.graph.store.changes import write_all
-from elf.families.graph.store.nodes import NewMemory, need_memory, read_memory
+from elf.families.graph.store.nodes import NewMemory, need_memory, own_id, read_memory
 from elf.families.graph.store.statements import Change
 
 WRITTEN: Final = "memory.writeback"
@@ -73,7 +73,10 @@ def write_back(
     asked = prepared.asked
     known = change.row("writeback", series=asked.series, attempt=asked.attempt)
     if known is not None:
-        return _repeated(asked, json.loads(known[0]))
+        detail = json.loads(known[0])
+        if _is_written(change, prepared, detail):
+            return _repeated(prepared, detail)
+        change.run("delete_writeback", series=asked.series, attempt=asked.attempt)
     last = change.row("last_attempt", series=asked.series)
     if last is not None and last[0] > asked.attempt:
         return _told(change, WrittenBack(status="outdated", key=asked.key), asked)
@@ -97,9 +100,22 @@ def write_back(
     return _told(change, answer, asked)
 
 
-def _repeated(asked: WriteBack, detail: dict[str, list[str]]) -> WrittenBack:
+def _is_written(change: Change, prepared: Prepared, detail: dict[str, Any]) -> bool:
+    """Tell whether all that is taken was written before: what was erased since, or refused then, was not."""
+    return detail["status"] == "outdated" or {own_id(change, one.memory_id) for one, _ in prepared.taken} <= {
+        *detail["memory_ids"]
+    }
+
+
+def _repeated(prepared: Prepared, detail: dict[str, Any]) -> WrittenBack:
     memories = [WrittenMemory(memory_id=memory_id, outcome="NONE") for memory_id in detail["memory_ids"]]
-    return WrittenBack(status="duplicate", key=asked.key, memories=memories, edge_ids=detail["edge_ids"])
+    return WrittenBack(
+        status="duplicate",
+        key=prepared.asked.key,
+        memories=memories,
+        edge_ids=detail["edge_ids"],
+        skipped=prepared.skipped,
+    )
 
 
 def _told(change: Change, answer: WrittenBack, asked: WriteBack) -> WrittenBack:

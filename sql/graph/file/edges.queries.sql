@@ -80,3 +80,36 @@ WHERE e.tenant_id = :tenant_id AND e.orchestrator_id = :orchestrator_id AND e.ed
   AND <sees_edge>
 ORDER BY e.created_at, e.edge_id
 LIMIT :limit;
+
+-- name: delete_edge
+-- Removes an edge.
+DELETE FROM memory_edges
+WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND edge_id = :edge_id;
+
+-- name: ended_contradictions
+-- Reads the unresolved contradictions of a memory that are none any more, and whether a rule saw them: both say the same since
+-- it was changed, or, of those that a rule saw, they are of two matters.
+SELECT e.edge_id, e.reason IS :reason
+FROM memory_edges e
+JOIN memories a
+  ON a.tenant_id = e.tenant_id AND a.orchestrator_id = e.orchestrator_id AND a.memory_id = e.from_memory_id
+JOIN memories b
+  ON b.tenant_id = e.tenant_id AND b.orchestrator_id = e.orchestrator_id AND b.memory_id = e.to_memory_id
+WHERE e.tenant_id = :tenant_id AND e.orchestrator_id = :orchestrator_id
+  AND (e.from_memory_id = :memory_id OR e.to_memory_id = :memory_id)
+  AND e.edge_type = 'Contradicts' AND e.resolution IS NULL
+  AND (
+    (
+      lower(a.content) = lower(b.content) AND EXISTS (
+        SELECT 1
+        FROM memories now
+        JOIN memory_versions v
+          ON v.tenant_id = now.tenant_id AND v.orchestrator_id = now.orchestrator_id AND v.memory_id = now.memory_id
+            AND v.version = now.version - 1
+        WHERE now.tenant_id = :tenant_id AND now.orchestrator_id = :orchestrator_id AND now.memory_id = :memory_id
+          AND v.memory ->> '$.content' <> now.content
+      )
+    )
+    OR (a.type, a.subject, a.attribute, a.value) = (b.type, b.subject, b.attribute, b.value)
+    OR (e.reason IS :reason AND coalesce((a.type, a.subject, a.attribute) <> (b.type, b.subject, b.attribute), 1))
+  );

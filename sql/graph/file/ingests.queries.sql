@@ -26,9 +26,14 @@ INSERT INTO memory_ingests (
 );
 
 -- name: finish_ingest
--- Says that a file is where it ends, with its manifest.
+-- Says that a file is where it ends, with its manifest, unless a memory of it was erased.
 UPDATE memory_ingests SET finished_at = :finished_at
-WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND ingest_key = :ingest_key;
+WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND ingest_key = :ingest_key AND NOT is_erased;
+
+-- name: forget_erased_ingest
+-- Forgets a file of which a memory was erased.
+DELETE FROM memory_ingests
+WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND ingest_key = :ingest_key AND is_erased;
 
 -- name: put_quote
 -- Keeps the words of a file that a memory was made of.

@@ -145,9 +145,9 @@ WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND memory_i
 
 -- name: insert_spans
 -- Adds spans of memories.
-INSERT INTO memory_spans (tenant_id, orchestrator_id, memory_id, ordinal, start, "end", text)
+INSERT INTO memory_spans (tenant_id, orchestrator_id, memory_id, ordinal, start, "end", text, words)
 SELECT :tenant_id, :orchestrator_id, value ->> 'memory_id', value ->> 'ordinal', value ->> 'start', value ->> 'end',
-       value ->> 'text'
+       value ->> 'text', nullif(spaced_cjk(value ->> 'text'), value ->> 'text')
 FROM jsonb_each(:rows);
 
 -- name: insert_versions
@@ -169,12 +169,30 @@ LIMIT :limit;
 
 -- name: contradicted_by_keys
 -- Finds the active memories that say something else of the same attribute of the same subject as some memories do. Those of
--- two users are of two matters.
+-- two users are of two matters, and the same sentence says nothing else.
 SELECT told.value ->> 'memory_id', m.memory_id
 FROM jsonb_each(:rows) told
 CROSS JOIN memories m
   ON m.tenant_id = :tenant_id AND m.orchestrator_id = :orchestrator_id AND m.type = told.value ->> 'type'
     AND m.subject = told.value ->> 'subject' AND m.attribute = told.value ->> 'attribute'
+JOIN memories w
+  ON w.tenant_id = :tenant_id AND w.orchestrator_id = :orchestrator_id AND w.memory_id = told.value ->> 'memory_id'
 WHERE m.status = 'active' AND m.value <> told.value ->> 'value' AND m.memory_id <> told.value ->> 'memory_id'
+  AND lower(m.content) <> lower(w.content)
   AND coalesce(m.user_id = told.value ->> 'user_id', true)
 ORDER BY told.key, m.memory_id;
+
+-- name: key_of_memory
+-- Reads what a memory is about, where a rule knew it.
+SELECT subject, attribute, value
+FROM memories
+WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND memory_id = :memory_id
+  AND subject IS NOT NULL AND attribute IS NOT NULL AND value IS NOT NULL;
+
+-- name: content_at
+-- Reads what a memory said at a moment.
+SELECT memory ->> '$.content'
+FROM memory_versions
+WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND memory_id = :memory_id AND created_at <= :at
+ORDER BY version DESC
+LIMIT 1;

@@ -15,3 +15,9 @@ WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND event = 
   AND json_extract(detail, '$.series') = :series
 ORDER BY json_extract(detail, '$.attempt') DESC
 LIMIT 1;
+
+-- name: delete_writeback
+-- Forgets what an attempt of a series has written: it is written anew.
+DELETE FROM memory_audit
+WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND event = 'memory.writeback'
+  AND json_extract(detail, '$.series') = :series AND json_extract(detail, '$.attempt') = :attempt;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -296,6 +297,58 @@ async def test_nothing_of_a_file_that_is_granted_no_longer_is_read_in_any_way(
     told_of = [line for line in lines if '"memory.recall.source_path_denied"' in line]
     assert len(told_of) >= 8
     assert all('"file"' in line and str(docs / "a.txt") in line for line in told_of)
+
+
+async def test_nothing_of_a_file_that_is_granted_no_longer_is_told_by_a_change(
+    database: Database, tmp_path: Path
+) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "a.txt").touch()
+    table = """
+        [graph.shared_workspaces]
+        docs = "docs"
+        [[graph.orchestrators]]
+        tenant_id = "acme"
+        orchestrator_id = "planner"
+    """
+    source = {"sourceType": "manual", "capturedBy": "user", "sourcePath": str(docs / "a.txt")}
+    withdrawn = fact("file", content="The office is in Porto.", source=source)
+    other = {"sourceType": "manual", "capturedBy": "user"}
+    async with house_at(database, tmp_path, f'{table}\nshared_access = ["docs"]') as house:
+        memories = [withdrawn, fact("said"), {**withdrawn, "memoryId": "gone"}]
+        await house.post(
+            "memories", memories=memories, edges=[link("file", "said", "Contradicts", edgeId="e1")]
+        )
+        await house.post("memories/gone/retract")
+    resolve = {"keep": "TO", "reason": "so"}
+    tries: list[tuple[str, dict[str, Any], str]] = [
+        ("memories/file/retract", {}, "$.memory_id"),
+        ("memories/gone/restore", {}, "$.memory_id"),
+        ("memories/file/supersede", {"by_memory_id": "said"}, "$.memory_id"),
+        ("memories/said/supersede", {"by_memory_id": "file"}, "$.by_memory_id"),
+        ("memories/file/supersede", {"memory": fact("new")}, "$.memory_id"),
+        ("memories/file/update", {"source": other}, "$.memory_id"),
+        ("memories/file/update", {"importance": 1}, "$.memory_id"),
+        ("contradictions/e1/resolve", resolve, "$.edge_id"),
+    ]
+    async with house_at(database, tmp_path, table) as house:
+        for path, body, field in tries:
+            denied = await house.post(path, 403, **body)
+            assert (denied["error_code"], denied["fields"]) == ("SCOPE_DENIED", [field]), path
+            assert "Porto" not in str(denied)
+            assert str(docs) not in str(denied)
+        shared = await house.client.post(
+            "/v1/admin/graph/share", json={"orchestrator_id": "planner", "memory_id": "file", "shared": True}
+        )
+        assert (shared.status_code, "Porto" in shared.text) == (403, False)
+        assert [
+            one["memory"]["memoryId"] for one in (await house.post("recall", query="office"))["nodes"]
+        ] == ["said"]
+        lines = (house.memory() / "logs" / "memory.log").read_text().splitlines()
+        assert sum('"memory.recall.source_path_denied"' in line for line in lines) > len(tries)
+    async with house_at(database, tmp_path, f'{table}\nshared_access = ["docs"]') as house:
+        assert (await house.get("memories/file"))["memory"]["status"] == "active"
 
 
 @pytest.mark.parametrize("path", [f"/{300 * 'a'}", f"/{2000 * 'a/'}a", "/a\0b"])

@@ -82,23 +82,30 @@ async def filled(database: Database, tmp_path: Path) -> Path:
         return house.root
 
 
-@pytest.mark.parametrize("lose", [lose_folder, lose_file, empty_file])
-async def test_a_memory_whose_file_is_gone_is_told_lost_and_no_other_begun(
-    database: Database, tmp_path: Path, filled: Path, lose: Callable[[Path], None]
+@pytest.mark.parametrize(
+    ("lose", "code", "warned"),
+    [
+        (lose_folder, "memory_db_lost", "a memory of the graph lost its files"),
+        (lose_file, "memory_db_lost", "a memory of the graph lost its files"),
+        (empty_file, "memory_db_corrupt", "a memory of the graph cannot be used"),
+    ],
+)
+async def test_a_memory_whose_file_is_gone_or_empty_is_told_so_and_no_other_begun(
+    database: Database, tmp_path: Path, filled: Path, lose: Callable[[Path], None], code: str, warned: str
 ) -> None:
     lose(filled / TENANT / "planner" / "memory")
     before = tree(filled / TENANT / "planner")
     async with house_at(database, tmp_path, QUIET) as house:
-        assert (await state(house))["error_code"] == "memory_db_lost"
+        assert (await state(house))["error_code"] == code
         since = (await state(house))["lost_at"]
         assert since is not None
-        await see_lost(house, "memory_db_lost", "planner")
+        await see_lost(house, code, "planner")
         told = await state(house)
-        assert (told["state"], told["error_code"], told["lost_at"]) == ("disabled", "memory_db_lost", since)
+        assert (told["state"], told["error_code"], told["lost_at"]) == ("disabled", code, since)
         assert told["folder"] == str(filled / TENANT / "planner")
         await looked(house)
         (warning,) = house.opened.warnings()
-        assert warning.startswith("a memory of the graph lost its files: GET /v1/admin/graph/orchestrators")
+        assert warning.startswith(f"{warned}: GET /v1/admin/graph/orchestrators")
         assert len((await house.get("memories", orchestrator_id="writer"))["items"]) == 1
     left = tree(filled / TENANT / "planner")
     assert {path: left[path] for path in before} == before
@@ -220,10 +227,14 @@ async def test_a_root_without_its_name_gives_its_memories_to_who_names_it(
         refused = await recovered(house, 409, lost_home="another-1")
         assert (refused["fields"], home in refused["message"]) == (["$.lost_home"], True)
         assert (await recovered(house, 503))["error_code"] == "graph_root_lost"
-        assert await recovered(house, lost_home=home) == {"was_lost": False, "put_aside": [], "files": []}
+        assert await recovered(house, lost_home=home) == {
+            "was_lost": False, "put_aside": [], "kept": {}, "lost": {}, "files": [],
+        }  # fmt: skip
         assert len((await house.get("memories"))["items"]) == 1
         assert (await house.get("memories", 503, orchestrator_id="writer"))["error_code"] == "graph_root_lost"
-        assert await recovered(house, lost_home=home) == {"was_lost": False, "put_aside": [], "files": []}
+        assert await recovered(house, lost_home=home) == {
+            "was_lost": False, "put_aside": [], "kept": {}, "lost": {}, "files": [],
+        }  # fmt: skip
         missed = await recovered(house, 404, orchestrator_id="nobody", lost_home=home)
         assert missed["fields"] == ["$.orchestrator_id"]
 

@@ -314,10 +314,11 @@ class CrashingLedger(Ledger):
         self._power.spend()
         return row
 
-    async def finish(self, key: str) -> None:
+    async def finish(self, key: str) -> bool:
         self._power.spend()
-        await super().finish(key)
+        finished = await super().finish(key)
         self._power.spend()
+        return finished
 
 
 def drop_everything(file: MemoryFile) -> None:

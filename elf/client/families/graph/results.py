@@ -361,12 +361,14 @@ class RetakenFile(Wired, frozen=True, kw_only=True):
 
 
 class Recovered(Struct, frozen=True, kw_only=True):
-    """Whether memory.db was lost; what was damaged, by the names that it has been given; and the files that the memory
-    did not know.
+    """Whether memory.db was lost; what was damaged, by the names that it has been given; how much of it was sound and
+    kept, and how much was not, by kind; and the files that the memory did not know.
     """
 
     was_lost: bool
     put_aside: list[str]
+    kept: dict[str, int]
+    lost: dict[str, int]
     files: list[RetakenFile]
 
 

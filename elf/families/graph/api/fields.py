@@ -55,7 +55,8 @@ BulletinChars = Annotated[
 Degraded = Annotated[
     list[str],
     Field(
-        description='What was away, or left out: "embedding" (by words only), "source_path" (files not granted).'
+        description='What was away, or left out: "embedding" (by words only), "source_path" (files not granted); of a '
+        'context also "message" and "prompt" (blank, too long, or no text).'
     ),
 ]
 

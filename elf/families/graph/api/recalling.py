@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from elf.api.bodies import Response
+from elf.api.bodies import NulDropped, Response
 from elf.api.operation import Operation
 from elf.core.errors import NotFound, ScopeDenied, Unavailable
 from elf.families.graph import model as m
@@ -75,13 +75,20 @@ class Bundle(Response):
     degraded: f.Degraded
 
 
+AnyText = Annotated[str, NulDropped()]
+
+
 class Context(f.InOrchestrator):
-    """What a context is for. selector and step need message_id and message; step and diagnostics need prompt."""
+    """What a context is for. selector and step need message_id and message; step and diagnostics need prompt.
+
+    A message or a prompt of which nothing can be made (it is blank, holds U+0000 or has more than 8,192 characters)
+    is no error: the answer is a fallback, and names it in `degraded`.
+    """
 
     purpose: Literal["selector", "step", "diagnostics"]
     message_id: f.GivenId | None = Field(default=None, description="Each message has one bulletin.")
-    message: f.Query | None = Field(default=None, description="What the message says.")
-    prompt: f.Query | None = Field(default=None, description="Of the step, or what is investigated.")
+    message: AnyText | None = Field(default=None, description="What the message says.")
+    prompt: AnyText | None = Field(default=None, description="Of the step, or what is investigated.")
     max_chars: f.BulletinChars = f.DEFAULT_BULLETIN_CHARS
 
     @model_validator(mode="after")

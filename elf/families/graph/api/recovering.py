@@ -42,6 +42,12 @@ class Recovered(Response):
         description="The damaged memory.db and what belongs to it, by the names that they have in the folder of the "
         "memory from now on; none where it was sound."
     )
+    kept: dict[str, int] = Field(
+        description="How many memories, edges and versions were sound in it, and are in the new memory.db."
+    )
+    lost: dict[str, int] = Field(
+        description="How many of them could be read and are not sound. What stood in damaged pages is not counted."
+    )
     files: list[RetakenFile] = Field(description="Those that the memory did not know.")
 
 

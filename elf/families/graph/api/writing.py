@@ -208,7 +208,12 @@ UPDATE: Final = _post(
     "graph_update_memory", "memories/{memory_id}/update", "Change a memory", UpdateMemory, Changed
 )
 SUPERSEDE: Final = _post(
-    "graph_supersede_memory", "memories/{memory_id}/supersede", "Supersede a memory", SupersedeMemory, Changed
+    "graph_supersede_memory",
+    "memories/{memory_id}/supersede",
+    "Supersede a memory",
+    SupersedeMemory,
+    Changed,
+    Conflict,
 )
 RETRACT: Final = _post(
     "graph_retract_memory", "memories/{memory_id}/retract", "Retract a memory", ChangeStatus, Changed

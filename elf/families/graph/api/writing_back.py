@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AfterValidator, Field, JsonValue
 
 from elf.api.bodies import WHOLE, Response
+from elf.api.json_bounds import JsonBounds
 from elf.api.operation import Operation
 from elf.core.blank_text import NOT_BLANK, is_blank
 from elf.core.errors import NotFound, ScopeDenied, Unavailable
@@ -19,6 +20,8 @@ Attempt = Annotated[
     int, Field(ge=1, le=1_000_000, description="Which attempt at the step it is, from 1."), WHOLE
 ]
 MAX_NAME_CHARS: Final = 128
+ANY_LENGTH: Final = JsonBounds(string_chars=2**31)
+"""An output that is too long to be a memory is skipped, and the others are written."""
 
 
 def _outputs(outputs: dict[str, Any]) -> dict[str, Any]:
@@ -107,7 +110,11 @@ TRANSCRIPT: Final = _post(
     "graph_write_transcript", "transcript", "Write a message of a channel back", Transcript
 )
 OUTPUT: Final = _post(
-    "graph_write_output", "workflow_output", "Write the outputs of a workflow's step back", WorkflowOutput
+    "graph_write_output",
+    "workflow_output",
+    "Write the outputs of a workflow's step back",
+    WorkflowOutput,
+    json_bounds=ANY_LENGTH,
 )
 DIAGNOSTICS: Final = _post(
     "graph_write_diagnostics", "diagnostics", "Write a finding of diagnostics back", Diagnostics

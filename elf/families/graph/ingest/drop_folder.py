@@ -101,6 +101,13 @@ class DropFolder:
         """Tell whether something of this name is where files end."""
         return _is_there(target, self._folders.ending(ending))
 
+    def remove(self, ending: Ending, target: str) -> None:
+        """Remove what is where files end, if it is there."""
+        folder = self._folders.ending(ending)
+        with suppress(FileNotFoundError, IsADirectoryError):
+            os.unlink(target, dir_fd=folder)
+        os.fsync(folder)
+
     def knock(self) -> None:
         """Make something happen in the folder, for whoever watches it, that leaves nothing behind."""
         with suppress(FileExistsError):  # somebody else knocks

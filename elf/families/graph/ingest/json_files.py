@@ -145,7 +145,7 @@ def _source(told: ToldSource, file: SourceFile) -> Source:
 
 
 def _memory(told: ToldMemory, source: Source, file: SourceFile) -> MemoryNode:
-    created = told.created_at or file.taken_at
+    created = told.created_at or min(file.taken_at, told.updated_at or file.taken_at)
     return MemoryNode(
         memory_id=told.memory_id,
         orchestrator_id=file.orchestrator_id,

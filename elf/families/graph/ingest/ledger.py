@@ -18,7 +18,7 @@ from elf.families.graph.ingest.material import Material
 from elf.families.graph.ownership import ConversationOwners
 from elf.families.graph.store.changes import write_all
 from elf.families.graph.store.file import MemoryFile
-from elf.families.graph.store.nodes import NewMemory
+from elf.families.graph.store.nodes import NewMemory, read_memories
 from elf.families.graph.store.owner_locks import owners_of
 from elf.families.graph.store.statements import Change, Row, Snapshot, moment_of, stored_moment
 
@@ -66,13 +66,19 @@ class Ledger:
         )
 
     async def write(
-        self, key: str, names: tuple[str, str], material: Material, taken_at: datetime
+        self,
+        key: str,
+        names: tuple[str, str],
+        material: Material,
+        taken_at: datetime,
+        *,
+        keeps_known: bool = False,
     ) -> IngestedFile:
         """Write memories and edges with the row of their file, all or none, and return it.
 
         `names` are what it is called in the drop folder, and where it ends. Where the key has a row by now, nothing is
-        written and that one is returned. Raises a ServiceError: Unavailable where the same may succeed later, another
-        one where it never will.
+        written and that one is returned. With `keeps_known`, memories that there are stay as they are. Raises a
+        ServiceError: Unavailable where the same may succeed later, another one where it never will.
         """
         dropped_name, final_name = names
         memories = await self._owners.owned(self._file.key.tenant_id, _new(material))
@@ -80,7 +86,9 @@ class Ledger:
         def write(change: Change) -> IngestedFile:
             if (before := _row(change, key)) is not None:
                 return before
-            memories_written, edges_written = _written(change, memories, material, self._embedding_version)
+            known = read_memories(change, [new.memory.memory_id for new in memories]) if keeps_known else ()
+            new = [one for one in memories if one.memory.memory_id not in known]
+            memories_written, edges_written = _written(change, new, material, self._embedding_version)
             file = IngestedFile(
                 key=key,
                 dropped_name=dropped_name,
@@ -98,13 +106,17 @@ class Ledger:
 
         return await self._file.write(write, actor=ACTOR, owners=owners_of(new.memory for new in memories))
 
-    async def finish(self, key: str) -> None:
-        """Mark a row as finished."""
+    async def finish(self, key: str) -> bool:
+        """Mark a row as finished; False where a memory of it was erased meanwhile, so that its file is to go."""
 
-        def finish(change: Change) -> None:
-            change.run("finish_ingest", ingest_key=key, finished_at=stored_moment(change.now))
+        def finish(change: Change) -> bool:
+            return bool(change.run("finish_ingest", ingest_key=key, finished_at=stored_moment(change.now)))
 
-        await self._file.write(finish, actor=ACTOR)
+        return await self._file.write(finish, actor=ACTOR)
+
+    async def forget_erased(self, key: str) -> None:
+        """Forget a file that is gone because a memory of it was erased."""
+        await self._file.write(lambda change: change.run("forget_erased_ingest", ingest_key=key), actor=ACTOR)
 
 
 def key_of(dropped_path: str, data: bytes) -> str:

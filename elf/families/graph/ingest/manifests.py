@@ -100,7 +100,8 @@ class Manifests:
     def withdraw(self, ending: Ending, name: str) -> None:
         """Delete the manifest of a file that did not end there."""
         folder = self._folders.ending(ending)
-        os.unlink(name + MANIFEST_SUFFIX[ending], dir_fd=folder)
+        with suppress(FileNotFoundError):
+            os.unlink(name + MANIFEST_SUFFIX[ending], dir_fd=folder)
         os.fsync(folder)
 
     def sweep(self) -> None:

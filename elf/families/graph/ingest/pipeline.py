@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 from collections.abc import Awaitable
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -118,7 +119,7 @@ class Pipeline:
     async def _take_in(self, look: _Look, file: DroppedFile, key: str) -> EndedFile:
         row = await self._ledger.ingested(key)
         if row is not None and row.is_finished:
-            return await anyio.to_thread.run_sync(look.settling.repeat, file, row)
+            return await self._repeat(look, file, row)
         if row is None:
             row = await self._written(look, file, key)
         return await self._finish(look, row, file)
@@ -143,7 +144,16 @@ class Pipeline:
     async def _finish(self, look: _Look, row: IngestedFile, file: DroppedFile | None) -> EndedFile:
         stamp = None if file is None else file.stamp
         ended = await anyio.to_thread.run_sync(look.settling.finish, row, stamp)
-        await self._ledger.finish(row.key)
+        if not await self._ledger.finish(row.key):
+            await anyio.to_thread.run_sync(look.settling.discard, row.final_name)
+            await self._ledger.forget_erased(row.key)
+        return ended
+
+    async def _repeat(self, look: _Look, file: DroppedFile, row: IngestedFile) -> EndedFile:
+        """End a file that was taken in before; its copy goes if it was erased as it was being moved."""
+        ended = await anyio.to_thread.run_sync(look.settling.repeat, file, row)
+        if await self._ledger.ingested(row.key) is None:
+            await anyio.to_thread.run_sync(look.settling.discard, os.path.basename(ended.source_path))
         return ended
 
     async def _finish_late(self, look: _Look, row: IngestedFile) -> EndedFile:

@@ -94,10 +94,12 @@ class Retaking:
             return Retaken(source_path=path, failure=rejection)
         if row is None:
             return None
+        settling = Settling(self._home.orchestrator_id, folders, self._clock)
         if found.manifest is None:
-            settling = Settling(self._home.orchestrator_id, folders, self._clock)
             await to_thread.run_sync(settling.finish, row, None)
-        await self._ledger.finish(row.key)
+        if not await self._ledger.finish(row.key):
+            await to_thread.run_sync(settling.discard, row.final_name)
+            await self._ledger.forget_erased(row.key)
         return Retaken(
             source_path=path, memories_written=row.memories_written, edges_written=row.edges_written
         )
@@ -116,7 +118,11 @@ class Retaking:
         material = await self._reader.material(found.dropped_name, data, source)
         try:
             return await self._ledger.write(
-                key, (found.dropped_name, found.entry.name), material, source.taken_at
+                key,
+                (found.dropped_name, found.entry.name),
+                material,
+                source.taken_at,
+                keeps_known=True,
             )
         except (ErasureInProgress, Unavailable):  # later it is taken in, if it is still there
             raise

@@ -78,6 +78,11 @@ class Settling:
         )
         return self._told(EndedFile(status="processed", source_path=path))
 
+    def discard(self, name: str) -> None:
+        """Remove a processed file of which a memory was erased, and its manifest."""
+        self._dropped.remove("processed", name)
+        self._manifests.withdraw("processed", name)
+
     def _is_moved(self, row: IngestedFile, stamp: Stamp | None) -> bool:
         if self._dropped.is_there("processed", row.final_name):
             return True

@@ -45,10 +45,9 @@ class Grants:
             self._known[path] = self.is_granted(path)
         return self._known[path]
 
-    def need(self, memory: m.MemoryNode) -> m.MemoryNode:
-        """Return a memory that was asked for by its id. Raises ScopeDenied for one that may not be shown."""
+    def need(self, memory: m.MemoryNode, *, at: str = "$.memory_id") -> m.MemoryNode:
+        """Return a memory that was asked for at a path. Raises ScopeDenied for one that may not be shown."""
         if not self.allow(memory):
-            at = "$.memory_id"
             raise ScopeDenied(
                 f"{at}: the file that it is from lies in no folder of this orchestrator or granted to it",
                 fields=[at],

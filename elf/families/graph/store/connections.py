@@ -9,10 +9,11 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import apsw
 
+from elf.core.cjk import spaced_cjk
 from elf.core.errors import InvalidRequest, StartupError, Unavailable
 from elf.families.graph.errors import MemoryDbCorrupt
 
@@ -52,6 +53,13 @@ def connect(path: Path, *, writes: bool) -> apsw.Connection:
         connection = apsw.Connection(str(path), flags=_FLAGS)
         try:
             connection.set_busy_timeout(BUSY_MS)
+            connection.create_scalar_function(
+                "spaced_cjk",
+                _spaced_cjk,
+                1,
+                deterministic=True,
+                flags=apsw.SQLITE_INNOCUOUS,
+            )
             connection.transaction_mode = "IMMEDIATE" if writes else "DEFERRED"
             for _ in connection.execute(_SETTINGS):
                 pass
@@ -105,6 +113,11 @@ def transaction(connection: apsw.Connection) -> Iterator[None]:
         if connection.in_transaction:  # SQLite has not undone all of it by itself
             connection.execute(undo)
         raise
+
+
+def _spaced_cjk(*values: Any) -> str:
+    """Do what `spaced_cjk` does, for statements."""
+    return spaced_cjk(str(values[0]))
 
 
 def _whose(path: Path) -> str:

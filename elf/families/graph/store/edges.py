@@ -72,7 +72,8 @@ def unresolved_contradictions(
 def write_edge(change: Change, edge: m.MemoryEdge, *, path: str) -> tuple[m.MemoryEdge, m.Outcome]:
     """Add an edge, or change the weight and reason of the one of its type between its ends; return what stands now.
 
-    There is one edge of a type from one memory to another: it keeps its id and the time it was created. Raises
+    There is one edge of a type from one memory to another: it keeps its id and the time it was created. A contradiction
+    that was resolved holds again where `can_reopen` says so. Raises
     NoSuchMemory, naming the path, when an end is missing, InvalidRequest for an edge to itself, NotTheUsersOwn where a
     viewer links what is not the viewer's own, and Conflict when its id is that of an edge between others.
     """
@@ -87,12 +88,38 @@ def write_edge(change: Change, edge: m.MemoryEdge, *, path: str) -> tuple[m.Memo
         _refuse_taken(change, edge, path)
         change.run("insert_edge", **_stored(edge))
         return edge, "ADD"
-    before = edge_of(between).edge
+    found = edge_of(between)
+    before = found.edge
+    if can_reopen(change, found):
+        again = msgspec.structs.replace(edge, edge_id=before.edge_id)
+        change.run("delete_edge", edge_id=before.edge_id)
+        change.run("insert_edge", **_stored(again))
+        return again, "UPDATE"
     after = msgspec.structs.replace(edge, edge_id=before.edge_id, created_at=before.created_at)
     if after == before:
         return before, "NONE"
     change.run("update_edge", edge_id=before.edge_id, weight=after.weight, reason=after.reason)
     return after, "UPDATE"
+
+
+def can_reopen(snapshot: Snapshot, found: StoredEdge) -> bool:
+    """Tell whether an edge is a resolved contradiction, of which the resolution holds no longer.
+
+    Both ends are active then: the one that was not true or no longer was restored; or both were true, and one of them
+    says something else since.
+    """
+    edge, resolution = found.edge, found.resolution
+    if resolution is None or edge.edge_type != "Contradicts":
+        return False
+    ends = [read_memory(snapshot, end) for end in (edge.from_memory_id, edge.to_memory_id)]
+    memories = [end.memory for end in ends if end is not None]
+    if len(memories) < 2 or any(memory.status != "active" for memory in memories):
+        return False
+    if resolution.outcome != "both_true":
+        return True
+    at = stored_moment(resolution.resolved_at)
+    said = [(one, snapshot.row("content_at", memory_id=one.memory_id, at=at)) for one in memories]
+    return any(row is not None and row[0] != one.content for one, row in said)
 
 
 def resolve_edge(change: Change, edge_id: str, resolution: m.Resolution) -> None:

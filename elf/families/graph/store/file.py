@@ -20,7 +20,7 @@ from elf.families.graph.errors import MemoryDbForeign
 from elf.families.graph.store.change_feed import are_changes_kept, keep_changes
 from elf.families.graph.store.connections import connect, failures, transaction
 from elf.families.graph.store.held_read import HeldRead
-from elf.families.graph.store.layout import Layout
+from elf.families.graph.store.layout import Layout, refuse_replaced_folders
 from elf.families.graph.store.opened_file import OpenedFile
 from elf.families.graph.store.owner_locks import OwnerLocks, Owners
 from elf.families.graph.store.presence import Presence
@@ -178,6 +178,7 @@ class MemoryFile:
     def _read_now(self, look: Callable[[Snapshot], T], viewer: Viewer | None) -> T:
         path = self.layout.database
         with self._at_work():
+            refuse_replaced_folders(self.layout)
             connection = self._idle_connection() or connect(path, writes=False)
             try:
                 assert self._opened is not None, "it is there before the writer"

@@ -108,19 +108,38 @@ def prepare(runtime_root: Path) -> Layout:
 
 
 def holds_memory(runtime_root: Path) -> bool:
-    """Tell whether there is a memory.db below a runtime root; an empty file, in which nothing is, is none. Blocks.
+    """Tell whether there is a memory.db below a runtime root, be it an empty file. Blocks.
 
     What stands in its way counts as one: whoever opens that says what it is. Raises Unavailable when nobody can say.
     """
     try:
-        found = os.lstat(runtime_root / "memory" / "memory.db")
+        os.lstat(runtime_root / "memory" / "memory.db")
     except FileNotFoundError:
         return False
     except NotADirectoryError:
         return True
     except OSError as error:
         raise Unavailable(f"the memory in {runtime_root.name} cannot be used: {error.strerror}") from error
-    return not stat.S_ISREG(found.st_mode) or found.st_size > 0
+    return True
+
+
+def is_empty(runtime_root: Path) -> bool:
+    """Tell whether the memory.db below a runtime root is a file in which nothing is. Blocks."""
+    try:
+        found = os.lstat(runtime_root / "memory" / "memory.db")
+    except OSError:
+        return False
+    return stat.S_ISREG(found.st_mode) and not found.st_size
+
+
+def has_traces(runtime_root: Path) -> bool:
+    """Tell whether something beside a memory.db shows that there was a memory. Blocks."""
+    layout = Layout(runtime_root / "memory")
+    logs = (layout.database.with_name("memory.db-wal"), layout.log_file)
+    if any(path.is_file() and path.stat().st_size for path in logs):
+        return True
+    folders = (layout.processed, layout.rejected, layout.bulletins)
+    return any(folder.is_dir() and next(folder.iterdir(), None) is not None for folder in folders)
 
 
 def there(runtime_root: Path) -> Layout | None:
@@ -129,6 +148,22 @@ def there(runtime_root: Path) -> Layout | None:
         return prepare(runtime_root) if (runtime_root / "memory").is_dir() else None
     except Unavailable:
         return None
+
+
+def refuse_replaced_folders(layout: Layout) -> None:
+    """Raise UnsafeLayout where a link or something else has come to be in the place of a folder. Blocks.
+
+    Without bulletins/ a memory goes on: they are made, and not kept.
+    """
+    names = (name for name in FOLDERS if name != "bulletins")
+    for path in (layout.memory, *(layout.memory / name for name in names)):
+        try:
+            is_folder = stat.S_ISDIR(os.lstat(path).st_mode)
+        except OSError:  # it is missing: whoever needs it makes it, or says so
+            continue
+        if not is_folder:
+            told = _told(str(path.relative_to(layout.memory)), layout.memory)
+            raise UnsafeLayout(f"{told} is a link, or no folder: the memory stays disabled")
 
 
 @contextmanager

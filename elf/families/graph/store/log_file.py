@@ -7,7 +7,7 @@ import fcntl
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
@@ -20,6 +20,7 @@ from elf.core.whole_words import whole_words
 FULL_BYTES: Final = 8 * 1024 * 1024
 """From which size on a log file is put aside, in the place of the one before it."""
 _CAREFUL: Final = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FLAGS: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | _CAREFUL
 log = structlog.get_logger()
 
@@ -29,21 +30,31 @@ def append_events(
 ) -> None:
     """Append events to a log file, in one write so that lines of several processes do not mix. Blocks.
 
-    With the descriptor of a folder, the path begins there. What was done is done: where it cannot be written, the log
-    of the service says so.
+    With the descriptor of a folder, the path begins there; else neither its folder nor the one that this is in is
+    followed where it is a link. What was done is done: where it cannot be written, the log of the service says so.
     """
     if not events:
         return
     lines = "".join(f"{json.dumps(event, ensure_ascii=False)}\n" for event in events).encode()
     try:
-        _put_aside_if_full(path, folder)
-        descriptor = os.open(path, _FLAGS, 0o600, dir_fd=folder)
-        try:
+        with ExitStack() as opened:
+            if folder is None:
+                path = Path(path)
+                above = _folder(opened, str(path.parent.parent), None)
+                folder = _folder(opened, path.parent.name, above)
+                path = path.name
+            _put_aside_if_full(path, folder)
+            descriptor = os.open(path, _FLAGS, 0o600, dir_fd=folder)
+            opened.callback(os.close, descriptor)
             _write(descriptor, lines)
-        finally:
-            os.close(descriptor)
     except OSError as error:
         log.warning("memory_log_not_written", events=len(events), error=error.strerror)
+
+
+def _folder(opened: ExitStack, name: str, parent: int | None) -> int:
+    descriptor = os.open(name, _FOLDER, dir_fd=parent)
+    opened.callback(os.close, descriptor)
+    return descriptor
 
 
 def _write(descriptor: int, lines: bytes) -> None:

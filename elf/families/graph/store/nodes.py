@@ -265,6 +265,12 @@ def contradicted(change: Change, memories: Iterable[NewMemory]) -> list[tuple[st
     return change.rows("contradicted_by_keys", rows=json.dumps(told)) if told else []
 
 
+def key_of(snapshot: Snapshot, memory_id: str) -> Key | None:
+    """Return what a memory is about, where a rule knew it when it was written."""
+    row = snapshot.row("key_of_memory", memory_id=memory_id)
+    return None if row is None else Key(*row)
+
+
 def _seen(snapshot: Snapshot, found: VersionedMemory) -> VersionedMemory:
     """Return a memory as the viewer is told of it: another user is not named."""
     viewer = snapshot.viewer

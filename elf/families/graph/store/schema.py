@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Final
 
 import apsw
+import structlog
 
 from elf.db.queries import QUERY_FILES, read_sql
 from elf.families.graph.errors import MemoryDbCorrupt, MemoryDbForeign, MemoryDbTooNew
 from elf.families.graph.store.connections import transaction
 
 APPLICATION: Final = 0x656C6667  # "elfg"
+
+_ALL: Final = 2**31 - 1
+_OF_A_ROW: Final = re.compile(r"CHECK constraint failed in |NULL value in |(non-)?[A-Z]+ value (missing|in) ")
+"""What SQLite says of a row that a rule of its table does not allow; the file itself is sound then."""
+
+log = structlog.get_logger()
 
 _READ_WHAT_THE_PLANNER_IS_TO_KNOW: Final = "ANALYZE sqlite_schema"
 """A connection reads it when it opens a file: whoever has just written it there goes by guesses until told."""
@@ -48,6 +56,12 @@ def bring_up(connection: apsw.Connection, steps: tuple[str, ...], *, whose: str)
 
 
 def _refuse_damaged(connection: apsw.Connection, whose: str) -> None:
-    found = [line for (line,) in connection.execute("PRAGMA quick_check(1)")]
-    if found != ["ok"]:
-        raise MemoryDbCorrupt(f"the memory.db of {whose} is damaged: {found[0]}")
+    """Raise MemoryDbCorrupt for a file that is damaged. A row that breaks a rule is told to whoever meets it."""
+    rows = 0
+    for (line,) in connection.execute(f"PRAGMA quick_check({_ALL})"):
+        if _OF_A_ROW.match(line):
+            rows += 1
+        elif line != "ok":
+            raise MemoryDbCorrupt(f"the memory.db of {whose} is damaged: {line}")
+    if rows:
+        log.error("memory.rows_invalid", orchestrator_id=whose, rows=rows)

@@ -21,7 +21,7 @@ from elf.db.queries import Queries
 from elf.families.graph.bell import Bell
 from elf.families.graph.errors import FileUnusable
 from elf.families.graph.store.connections import failures, transaction
-from elf.families.graph.store.layout import Layout
+from elf.families.graph.store.layout import Layout, refuse_replaced_folders
 from elf.families.graph.store.log_file import append_events
 from elf.families.graph.store.opened_file import OpenedFile
 from elf.families.graph.store.owner_locks import OwnerLocks, Owners
@@ -150,6 +150,7 @@ class Writer:
                 waiting.answer(failure)
 
     def _commit_now(self, connection: apsw.Connection, batch: Sequence[_Waiting[Any]], now: datetime) -> None:
+        refuse_replaced_folders(self._layout)
         self._opened.check(connection)
         with failures(self._layout.database), transaction(connection):
             for waiting in batch:
