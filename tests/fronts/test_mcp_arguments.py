@@ -37,6 +37,8 @@ def values(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
     """What a schema allows, as far as those of tools go."""
     if "enum" in schema:
         return st.sampled_from(schema["enum"])
+    if "type" not in schema:  # any JSON
+        return st.none() | WORDS | st.integers(-1, 101) | st.lists(WORDS, max_size=2)
     match schema["type"]:
         case "string":
             return WORDS | st.text(max_size=20)

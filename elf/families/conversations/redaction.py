@@ -11,14 +11,13 @@ import msgspec
 from elf.api.caller import Caller
 from elf.core.blank_text import is_blank
 from elf.core.clock import Clock
-from elf.core.conversation_names import conversation_id_of
 from elf.core.slices import in_slices
 from elf.db.database import Connection, Database
 from elf.db.queries import Queries
 from elf.families.conversations.offers import is_of
 from elf.families.conversations.rules.words import spacing
 from elf.families.conversations.service import who_of
-from elf.families.conversations.trees import Who, again
+from elf.families.conversations.trees import Who, again, named
 from elf.indexing.writes import CorpusWrites
 from elf.offers import Source, Subject
 
@@ -72,7 +71,7 @@ class EntryRedaction:
         self, connection: Connection, who: Who, sources: Sequence[Source]
     ) -> list[tuple[Row, Sequence[str]]]:
         """Return the entries that hold a quote, each with those."""
-        entries, conversations = _places(who, sources)
+        entries, conversations = await self._places(connection, who, sources)
         rows = await connection.fetch(
             self._sql["entries_of_sources"], who.tenant_id, who.user, entries, conversations, MOST
         )
@@ -84,6 +83,23 @@ class EntryRedaction:
             if held:
                 found.append((row, held))
         return found
+
+    async def _places(
+        self, connection: Connection, who: Who, sources: Sequence[Source]
+    ) -> tuple[list[UUID], list[UUID]]:
+        """Return the entries and the conversations that sources name."""
+        entries: dict[UUID, None] = {}
+        conversations: dict[UUID, None] = {}
+        for name in dict.fromkeys(name for source in sources for name in source.names):
+            kind, _, id = name.partition(":")
+            if kind == "thread":
+                conversations[await named(connection, self._sql, who.tenant_id, who.user, id)] = None
+            elif kind in ("entry", "conversation"):
+                try:
+                    (entries if kind == "entry" else conversations)[UUID(id)] = None
+                except ValueError:  # a name that another program gave
+                    continue
+        return list(entries), list(conversations)
 
     async def _redact(self, connection: Connection, tenant_id: str, row: Row, quotes: Sequence[str]) -> None:
         content = _without(msgspec.json.decode(row["content"]), quotes)
@@ -106,22 +122,6 @@ class EntryRedaction:
             await connection.execute(
                 self._sql["redact_titles"], tenant_id, row["conversation_id"], quote, MARK
             )
-
-
-def _places(who: Who, sources: Sequence[Source]) -> tuple[list[UUID], list[UUID]]:
-    """Return the entries and the conversations that sources name."""
-    entries: dict[UUID, None] = {}
-    conversations: dict[UUID, None] = {}
-    for name in (name for source in sources for name in source.names):
-        kind, _, id = name.partition(":")
-        if kind == "thread":
-            conversations[conversation_id_of(who.tenant_id, who.user, id)] = None
-        elif kind in ("entry", "conversation"):
-            try:
-                (entries if kind == "entry" else conversations)[UUID(id)] = None
-            except ValueError:  # a name that another program gave
-                continue
-    return list(entries), list(conversations)
 
 
 def _text_of(content: Any) -> str:

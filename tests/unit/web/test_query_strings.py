@@ -48,12 +48,12 @@ def test_a_flood_of_parameters_is_refused() -> None:
         query_values(b"a&" * (MAX_PARAMETERS + 1))
 
 
-@given(TEXT.filter(lambda text: "/" not in text and text not in ("", ".", "..")))
+@given(TEXT.filter(lambda text: text not in ("", ".", "..")))
 def test_a_path_of_utf_8_passes(text: str) -> None:
-    check_path(f"/v1/notes/{quote(text)}/history".encode(), "/v1/notes/{note_id}/history")
+    check_path(f"/v1/notes/{quote(text)}/history", "/v1/notes/{note_id}/history")
 
 
 def test_a_path_that_is_no_utf_8_is_refused_with_the_name_of_its_parameter() -> None:
     with pytest.raises(InvalidRequest) as caught:
-        check_path(b"/v1/notes/%FF+/history", "/v1/notes/{note_id}/history")
+        check_path("/v1/notes/%FF+/history", "/v1/notes/{note_id}/history")
     assert caught.value.fields == ("$.note_id",)
