@@ -72,7 +72,7 @@ def add_event(service: RunningService, tenant: str, *contents: str, **fields: An
     assert response.status_code == 200, response.text
     body: dict[str, Any] = response.json()
     assert set(body) == {"extracted", "results"}
-    assert len(body["extracted"]) == len(body["results"])
+    assert len(body["extracted"]) == sum(one["reason_code"] != "CAP_REACHED" for one in body["results"])
     for result in body["results"]:
         assert set(result) == {"note_id", "op", "reason_code", "reason"}
         assert result["reason"]
@@ -126,7 +126,10 @@ def test_one_request_asks_the_extractor_once_however_many_notes_and_messages(
     chat.proposes(*[proposed(f"Note number {number}.", key=str(number)) for number in range(9)])
     body = add_event(events, tenant, *SAID * 20)
     assert len(chat.asked) == 1
-    assert [result["op"] for result in body["results"]] == ["ADD"] * 3, "max_notes_per_add_event is 3"
+    assert [(one["op"], one["reason_code"]) for one in body["results"]] == [
+        *[("ADD", None)] * 3,  # max_notes_per_add_event
+        *[("REJECTED", "CAP_REACHED")] * 6,
+    ]
 
 
 def test_add_note_and_everything_else_never_asks_the_extractor(

@@ -11,6 +11,7 @@ from elf.families.assistant.rules.attributes import valued
 from elf.families.assistant.rules.third_person import third_person
 from elf.families.assistant.rules.tone import asked_tone, tone_of
 from elf.families.assistant.rules.values import capitalized
+from elf.providers.local.statements import REDACTED
 
 
 class Statement(NamedTuple):
@@ -126,7 +127,7 @@ def _clauses(sentence: str) -> Iterator[tuple[int, str]]:
 
 def _stated(clause: str) -> tuple[str, str] | None:
     """Return what a clause says of the user, and its category; None where it says nothing that is known to last."""
-    if _NOT_SO.match(clause) and asked_tone(clause) is None:
+    if (_NOT_SO.match(clause) and asked_tone(clause) is None) or REDACTED.search(clause):
         return None
     said = third_person(clause)
     if said is None or not said.startswith("User"):
