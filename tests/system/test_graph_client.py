@@ -287,7 +287,9 @@ def test_commands_for_operators_recover_export_import_and_erase(
     assert elf("export", agent="writer").out == second.read_text()
     (folder / "memory.db").write_bytes(b"no database" * 100)
     assert elf("recover").out.startswith("put aside  memory.db.damaged-")
-    taken = data(elf("import", str(first), "--json"))  # some of it may have been kept from the log of the database
+    taken = data(
+        elf("import", str(first), "--json")
+    )  # some of it may have been kept from the log of the database
     assert taken["new"] + taken["known"] == 8
     assert sorted(elf("export").out.splitlines()) == sorted(first.read_text().splitlines())
     assert data(elf("erase", "--everything", "--json"))["erased"]["memories"] == 3

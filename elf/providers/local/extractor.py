@@ -129,6 +129,13 @@ def unkept(messages: Sequence[Mapping[str, Any]], *, max_note_chars: int) -> lis
     return found
 
 
+def own_sentences(content: str) -> Iterator[str]:
+    """Yield the sentences of prose in a user's message, as they stand in it: none where somebody else speaks."""
+    for sentence in _sentences([{"role": "user", "content": content}]):
+        if sentence.speaker is None:
+            yield sentence.text
+
+
 def _guard(plain: str) -> UnkeptReason | None:
     """Return why a sentence is not kept, whatever it says."""
     if REDACTED.search(plain):

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from elf.core.sentences import sentence_ends
 from elf.families.assistant.rules.attributes import valued
 from elf.families.assistant.rules.third_person import third_person
 from elf.families.assistant.rules.tone import asked_tone, tone_of
 from elf.families.assistant.rules.values import capitalized
+from elf.providers.local.extractor import own_sentences
 from elf.providers.local.statements import REDACTED
 
 
@@ -85,10 +85,10 @@ _MOMENTARY: Final = re.compile(
 
 def statements(content: str) -> Iterator[Statement]:
     """Yield the statements of a message of a user's, in its order."""
-    start = 0
-    for end in sentence_ends(content):
-        sentence, offset = content[start:end], start
-        start = end
+    end = 0
+    for sentence in own_sentences(content):
+        offset = content.index(sentence, end)
+        end = offset + len(sentence)
         is_question = sentence.rstrip(" \"')").endswith("?")
         for first, clause in _clauses(sentence):
             if is_question and not _ASKED.match(clause):
