@@ -57,9 +57,15 @@ class LogDiversion:
     def _divert(self, _logger: Any, method: str, event: EventDict) -> EventDict:
         if (diversion := _diversion.get()) is None:
             return event
-        # A handler or a filter of the host may raise anything, and the service's callers have no part in it.
-        with suppress(Exception):
-            diversion.write(method, event)
+        # A handler of the host may hand what it gets to structlog, as that of ELF's own log does: that is no event of
+        # the service's, which would be diverted again and again.
+        token = _diversion.set(None)
+        try:
+            # A handler or a filter of the host may raise anything, and the service's callers have no part in it.
+            with suppress(Exception):
+                diversion.write(method, event)
+        finally:
+            _diversion.reset(token)
         raise structlog.DropEvent
 
     def write(self, method: str, event: EventDict) -> None:

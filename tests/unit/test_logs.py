@@ -8,11 +8,13 @@ import logging
 import os
 import sys
 from collections.abc import Iterator
+from contextvars import copy_context
 from typing import Any
 
 import pytest
 import structlog
 
+from actors.processes.diverted_logs import LogDiversion
 from elf.core.errors import InternalError
 from elf.core.log_writer import MAX_BYTES, LogStream
 from elf.core.logs import configure_logging
@@ -286,3 +288,18 @@ def test_dropped_lines_are_reported_in_the_form_of_the_log(
     else:
         assert told.endswith(" api-1 warning 1 lines of the log before this one could not be written")
         assert stored.endswith(" api-1 error stored")
+
+
+def test_a_service_inside_a_process_that_logs_as_elf_does_has_each_line_there_once(capsys: Capture) -> None:
+    configure_logging("info")
+    diversion = LogDiversion("info")
+
+    def serve() -> None:
+        diversion.enter()
+        structlog.get_logger().warning("stored", notes=3)
+        logging.getLogger("library").warning("slow")
+
+    with diversion.installed():
+        copy_context().run(serve)
+    lines = [(line["library"], line["message"].split()[0]) for line in logged(capsys)]
+    assert lines == [("elf", "stored"), ("elf", "library_log")]
