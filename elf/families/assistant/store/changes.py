@@ -258,9 +258,10 @@ class Changes:
         """
         merged = await self.connection.fetch(self._sql["lock_merged_into"], *self.place, memory.memory_id)
         for one in (memory, *map(memory_of, merged)):
-            await self._purge(one, node)
+            await self._purge(one)
+        self._track("delete", memory, node, reason="purged")
 
-    async def _purge(self, memory: Memory, node: m.Node) -> None:
+    async def _purge(self, memory: Memory) -> None:
         where = (*self.place, memory.memory_id)
         await self.connection.execute(self._sql["purge_memory"], *where)
         await self.connection.execute(self._sql["blank_history"], *where, dict(BLANK))
@@ -276,7 +277,6 @@ class Changes:
         if memory.state == "active":
             self._shown.append(_Shown(self._thread_id or memory.thread_id, blank, "deleted"))
         self._told.append(_Told(memory.memory_id, "DELETE", blank, None, {"purged": True}))
-        self._track("delete", memory, node, reason="purged")
 
     def track(self, event: Tracked) -> None:
         """Keep an event to be counted."""
