@@ -336,7 +336,7 @@ async def test_while_everything_of_an_orchestrator_is_erased_nobody_writes_what_
             ("/v1/graph/memories", {"memories": [fact("m3")], "orchestrator_id": "writer"}),
             ("/v1/admin/graph/erase", {"everything": True}),
         ]
-        for path, body in calls:
+        for path, body in () if answers else calls:
             post = partial(house.client.post, path, json={**PLANNER, **body})
             answers.append(anyio.from_thread.run(post))
         return removed(*arguments)
@@ -345,6 +345,6 @@ async def test_while_everything_of_an_orchestrator_is_erased_nobody_writes_what_
         patched.setattr(erasing, "remove_files", written_meanwhile)
         assert (await house.erase(everything=True))["erased"]["memories"] == 1
     told = [(answer.status_code, answer.json().get("error_code")) for answer in answers]
-    assert told == [(409, "ERASING"), (200, None), (409, "CONFLICT")] * 2
+    assert told == [(409, "ERASING"), (200, None), (409, "CONFLICT")]
     assert (await house.get("memories", status="all"))["items"] == []
     await house.post("memories", memories=[fact("m2")])
