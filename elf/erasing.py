@@ -26,20 +26,32 @@ MOST_PASSES: Final = 5
 # Less than a statement may take.
 LONGEST_WAIT_FOR_WRITERS: Final = "SET LOCAL lock_timeout = '25s'"
 KEEP_WRITERS_OUT: Final = "SELECT pg_advisory_xact_lock(owner_lock($1, $2, $3))"
+TELL_ERASED: Final = """
+WITH old AS (
+  DELETE FROM erased_owners AS e WHERE e.owner = ANY (ARRAY(
+    SELECT o.owner FROM erased_owners AS o
+    WHERE o.erased_at < now() - interval '1 day' AND o.owner <> owner_lock($1, $2, $3) FOR UPDATE SKIP LOCKED))
+)
+INSERT INTO erased_owners (owner, erased_at) VALUES (owner_lock($1, $2, $3), now())
+ON CONFLICT (owner) DO UPDATE SET erased_at = excluded.erased_at
+"""
 
 
 @asynccontextmanager
 async def erasing(database: Database, subject: DataSubject) -> AsyncIterator[None]:
     """Be the only one who erases somebody for the block, in which nobody writes what is theirs.
 
-    Whoever is at work is waited for. Raises Conflict while somebody else erases them, and Unavailable where a writer
-    does not come to an end.
+    What is in the memory of a process at its end, and is written later, is known as what was theirs: see
+    sql/common/009-erased.sql. Whoever is at work is waited for. Raises Conflict while somebody else erases them, and
+    Unavailable where a writer does not come to an end.
     """
     digest = blake2b(msgspec.json.encode(["elf", *subject]), digest_size=8, person=b"elf erase").digest()
     busy = Conflict("this is being erased by another request at this moment")
     lock = int.from_bytes(digest, signed=True)
     async with alone(database, lock, busy=busy, also=partial(_keep_writers_out, subject)):
         yield
+        async with database.connection() as connection:
+            await connection.execute(TELL_ERASED, *subject)
 
 
 async def _keep_writers_out(subject: DataSubject, guard: Connection) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
 from typing import Any, TypeVar
 
 import anyio
 
 from elf.providers.port import JsonAnswer, Prompt
 from elf.search.cache import Answer, AnswerCache, LatePut
+from tests.notes_kit import NOW
 
 T = TypeVar("T")
 
@@ -29,8 +31,13 @@ class MemoryCache(AnswerCache):
         self.gets += 1
         return self.entries.get((kind, key))
 
-    async def put(self, kind: str, key: str, payload: Any, *, ttl_days: int) -> None:
-        await self.put_many([Answer(kind, key, payload, ttl_days)])
+    def now(self) -> datetime:
+        return NOW
+
+    async def put(
+        self, kind: str, key: str, payload: Any, *, ttl_days: int, asked_at: datetime | None = None
+    ) -> None:
+        await self.put_many([Answer(kind, key, payload, ttl_days, asked_at)])
 
     async def put_many(self, answers: Sequence[Answer]) -> None:
         await self.before_put()

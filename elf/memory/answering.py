@@ -49,6 +49,7 @@ class Answering:
         Raises ScopeDenied for another user, InvalidRequest for a family that is not on, and Unavailable when no family
         answers.
         """
+        began_at = self._clock.now()
         asking = self._asker.of(request, caller)
         found = await self._finding.find(request, asking)
         bounds = Bounds(top_k=request.top_k, min_relevance=request.min_relevance)
@@ -64,7 +65,7 @@ class Answering:
         }
         trace_id = uuid4()
         is_kept = await self._traces.write(
-            trace_id, asking, request.query, content, self._clock.now(), is_wanted=is_explained
+            trace_id, asking, request.query, content, began_at, is_wanted=is_explained
         )
         if not is_kept:
             content["degraded"] = [*found.degraded, TRACE]

@@ -49,8 +49,8 @@ class KeptTokens:
             [by_digest[row["digest"]] for row in rows if row["used_on"] < today],
         )
 
-    async def keep(self, tenant_id: str, vectors: Mapping[str, TokenVectors]) -> None:
-        """Keep the token vectors of texts."""
+    async def keep(self, tenant_id: str, vectors: Mapping[str, TokenVectors], *, known_at: datetime) -> None:
+        """Keep the token vectors of texts that were there at some moment, unless somebody was erased since then."""
         async with self._database.connection() as connection:
             await connection.execute(
                 self._sql["keep_memory_tokens"],
@@ -60,6 +60,7 @@ class KeptTokens:
                 [len(one) for one in vectors.values()],
                 [one.content for one in vectors.values()],
                 self._today(),
+                known_at,
             )
 
     async def note_use(self, tenant_id: str, texts: Sequence[str]) -> None:

@@ -67,7 +67,7 @@ def _open_recall(ground: Ground, queries: Queries, asker: Asker, own: OwnContext
     search, texts = ground.search, ground.texts
     if search is None or texts is None:
         return Opened(garbage=garbage)
-    filler = None if search.late is None else TokenFiller(search.late, kept)
+    filler = None if search.late is None else TokenFiller(search.late, kept, ground.clock)
     rules = config.search.rerank
     comparing: Comparing
     if filler is not None and search.late is not None:

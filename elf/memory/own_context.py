@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 import structlog
 
 from elf.core.clock import Clock
-from elf.core.errors import Unavailable
+from elf.core.errors import ErasureInProgress, Unavailable
 from elf.core.sentences import sentence_ends
 from elf.core.stored_text import inert
 from elf.db.database import Database
@@ -65,7 +65,10 @@ class OwnContext:
         self._key: bytes | None = None
 
     async def keep(self, subject: Subject, texts: Iterable[str]) -> None:
-        """Keep the texts of the items that a context shows a user. Where that cannot be written, they are not known."""
+        """Keep the texts of the items that a context shows a user.
+
+        Where that cannot be written, such as while the user is being erased, they are not known.
+        """
         if subject.user is None:
             return
         forms = [form for text in texts for form in _forms(inert(text))]
@@ -78,7 +81,7 @@ class OwnContext:
                 await connection.execute(
                     self._sql["keep_context_lines"], subject.tenant_id, subject.user, digests, now + KEPT
                 )
-        except Unavailable as error:
+        except (Unavailable, ErasureInProgress) as error:
             log.warning("memory.context_not_kept", error=type(error).__name__)
 
     async def without(self, subject: Subject, messages: Sequence[Message]) -> list[Message]:

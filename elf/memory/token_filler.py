@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final, NamedTuple
 
 import anyio
@@ -12,6 +13,7 @@ from anyio import TASK_STATUS_IGNORED
 from anyio.abc import TaskStatus
 
 from elf.core.batches import batches
+from elf.core.clock import Clock
 from elf.core.errors import ServiceError
 from elf.memory.kept_tokens import KeptTokens
 from elf.providers.port import LateInteraction
@@ -37,10 +39,11 @@ class TokenFiller:
 
     name: Final = "memory_tokens"
 
-    def __init__(self, late: LateInteraction, kept: KeptTokens) -> None:
+    def __init__(self, late: LateInteraction, kept: KeptTokens, clock: Clock) -> None:
         self._late = late
         self._kept = kept
-        self._waiting: deque[Wanted] = deque()
+        self._clock = clock
+        self._waiting: deque[tuple[datetime, Wanted]] = deque()
         self._asked = anyio.Event()
 
     def want(self, wanted: Wanted) -> None:
@@ -50,7 +53,7 @@ class TokenFiller:
         if len(self._waiting) == WAITING:
             log.info("memory.tokens_left_out", texts=len(wanted.missing))
             return
-        self._waiting.append(wanted)
+        self._waiting.append((self._clock.now(), wanted))
         self._asked.set()
 
     async def run(self, *, task_status: TaskStatus[None] = TASK_STATUS_IGNORED) -> None:
@@ -60,17 +63,18 @@ class TokenFiller:
             await self._asked.wait()
             self._asked = anyio.Event()
             while self._waiting:
-                wanted = self._waiting.popleft()
+                asked_at, wanted = self._waiting.popleft()
                 try:
-                    await self._fill(wanted)
+                    await self._fill(wanted, asked_at)
                 except ServiceError as error:  # the next answer that lacks them asks again
                     log.warning("memory.tokens_not_kept", texts=len(wanted.missing), error=error.message)
 
-    async def _fill(self, wanted: Wanted) -> None:
+    async def _fill(self, wanted: Wanted, asked_at: datetime) -> None:
         if wanted.used:
             await self._kept.note_use(wanted.tenant_id, wanted.used)
         there = (await self._kept.read(wanted.tenant_id, wanted.missing)).vectors
         missing = [text for text in dict.fromkeys(wanted.missing) if text not in there]
         for part in batches(missing, len, most_size=PART_CHARS, most=PART_TEXTS):
             vectors = await self._late.encode(part)
-            await self._kept.keep(wanted.tenant_id, dict(zip(part, vectors, strict=True)))
+            made = dict(zip(part, vectors, strict=True))
+            await self._kept.keep(wanted.tenant_id, made, known_at=asked_at)

@@ -83,12 +83,16 @@ class CacheCounts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A model's answer, as JSON values, under its kind and key; `ttl_days` is how long it is worth keeping."""
+    """A model's answer, as JSON values, under its kind and key; `ttl_days` is how long it is worth keeping.
+
+    One that has words of somebody says when it was `asked_at`: it is not kept when somebody was erased since then.
+    """
 
     kind: str
     key: str
     payload: Any
     ttl_days: int
+    asked_at: datetime | None = None
 
 
 class AnswerCache:
@@ -134,9 +138,15 @@ class AnswerCache:
         self._remember_hit(kind, key, now)
         return payload
 
-    async def put(self, kind: str, key: str, payload: Any, *, ttl_days: int) -> None:
+    def now(self) -> datetime:
+        """Return since when an answer is `asked_at` that is asked for now."""
+        return self._clock.now()
+
+    async def put(
+        self, kind: str, key: str, payload: Any, *, ttl_days: int, asked_at: datetime | None = None
+    ) -> None:
         """Keep a payload, which is not None, for `ttl_days` from now. Never fails: see put_many."""
-        await self.put_many([Answer(kind, key, payload, ttl_days)])
+        await self.put_many([Answer(kind, key, payload, ttl_days, asked_at)])
 
     def put_later(self, answer: Answer, later: Callable[[LatePut], object]) -> None:
         """Hand an answer to `later`, which is false when it cannot take it, and does not wait.
@@ -164,7 +174,8 @@ class AnswerCache:
         ordered = [rows[place] for place in sorted(rows)]
         try:
             with anyio.fail_after(WRITE_TIMEOUT_S):
-                await self._write("keep_answers", *map(list, zip(*ordered, strict=True)), self._clock.now())
+                *columns, asked_at = map(list, zip(*ordered, strict=True))
+                await self._write("keep_answers", *columns, self._clock.now(), asked_at)
         except (ServiceError, TimeoutError) as error:
             for kind, _ in rows:
                 self._count(kind, errors=1)
@@ -192,7 +203,7 @@ class AnswerCache:
             await connection.execute(self._queries["commit_without_waiting"])
             await connection.execute(self._queries[statement], *values)
 
-    def _row(self, answer: Answer) -> tuple[str, str, str, datetime] | None:
+    def _row(self, answer: Answer) -> tuple[str, str, str, datetime, datetime | None] | None:
         """Return the values of an answer's row, or None when it is not to be kept."""
         try:
             payload = msgspec.json.encode(answer.payload)
@@ -204,7 +215,7 @@ class AnswerCache:
             log.debug("cache_payload_too_large", kind=answer.kind, bytes=len(payload))
             return None
         expires_at = self._clock.now() + timedelta(days=answer.ttl_days)
-        return answer.kind, answer.key, payload.decode(), expires_at
+        return answer.kind, answer.key, payload.decode(), expires_at, answer.asked_at
 
     def _remember_hit(self, kind: str, key: str, now: datetime) -> None:
         place = kind, key

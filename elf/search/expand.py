@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import Any, Final, Literal
 
@@ -115,13 +116,14 @@ class QueryExpander:
         return list(await self._flights.do(key, partial(self._find, key, original)))
 
     async def _find(self, key: str, original: str) -> tuple[str, ...]:
+        asked_at = None if self._cache is None else self._cache.now()
         kept = await self._kept(key)
         usable = kept or await self._asked(original)
         queries = self._chosen(original, usable)
         if not usable:
             log.warning("expansion_without_queries")
         elif not kept:
-            await self._keep(key, queries)
+            await self._keep(key, queries, asked_at)
         return queries
 
     async def _asked(self, original: str) -> list[str]:
@@ -139,10 +141,10 @@ class QueryExpander:
         payload = await self._cache.get(KIND, key)
         return usable_queries(payload) if isinstance(payload, list) else []
 
-    async def _keep(self, key: str, queries: Sequence[str]) -> None:
+    async def _keep(self, key: str, queries: Sequence[str], asked_at: datetime | None) -> None:
         # What holds a secret is not stored, not even for a while.
         if self._cache is not None and not await in_slices(_hold_secret(queries)):
-            await self._cache.put(KIND, key, list(queries), ttl_days=self._ttl_days)
+            await self._cache.put(KIND, key, list(queries), ttl_days=self._ttl_days, asked_at=asked_at)
 
 
 def _hold_secret(queries: Iterable[str]) -> Slices[bool]:

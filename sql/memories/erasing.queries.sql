@@ -56,7 +56,8 @@ HAVING bool_and(s.user_id IS NOT DISTINCT FROM $2);
 
 -- name: columns_with_texts
 -- Lists the columns of all tables that may hold text, those of partitions by their table, each with the expression of its
--- text, and whether the table says whose its rows are.
+-- text, and whether the table says whose its rows are. Of others whose rows belong to something that says it, with the
+-- expression of that tenant: it is null where that is gone.
 SELECT
   n.nspname || '.' || c.relname AS table_name, format('%I.%I', n.nspname, c.relname) AS quoted, a.attname AS column_name,
   CASE
@@ -66,9 +67,20 @@ SELECT
   t.typname = 'bytea' AS is_bytes,
   EXISTS (
     SELECT FROM pg_attribute AS o WHERE o.attrelid = c.oid AND o.attname = 'tenant_id' AND NOT o.attisdropped
-  ) AS has_tenant
+  ) AS has_tenant,
+  w.tenant
 FROM pg_class AS c
 JOIN pg_namespace AS n ON n.oid = c.relnamespace
+LEFT JOIN (
+  VALUES
+  ('memory_note_chunks', '(SELECT n.tenant_id FROM memory_notes AS n WHERE n.note_id = x.note_id)'),
+  ('memory_note_sources', '(SELECT n.tenant_id FROM memory_notes AS n WHERE n.note_id = x.note_id)'),
+  ('memory_note_versions', 'coalesce((SELECT n.tenant_id FROM memory_notes AS n WHERE n.note_id = x.note_id),
+    x.prev_snapshot ->> ''tenant_id'', x.new_snapshot ->> ''tenant_id'')'),
+  ('search_trace_items', '(SELECT t.tenant_id FROM search_traces AS t WHERE t.trace_id = x.trace_id)'),
+  ('search_trace_outbox', 'x.payload ->> ''tenant_id'''),
+  ('chore_runs', 'CASE WHEN x.subject LIKE ''["%'' THEN x.subject::jsonb ->> 0 END')
+) AS w (name, tenant) ON w.name = c.relname
 JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
 JOIN pg_type AS t ON t.oid = a.atttypid
 WHERE c.relkind IN ('r', 'p', 'm') AND NOT c.relispartition AND n.nspname NOT IN ('pg_catalog', 'information_schema')

@@ -6,10 +6,13 @@ SELECT k.digest, k.tokens, k.vectors, k.used_on FROM memory_tokens AS k
 WHERE k.tenant_id = $1 AND k.digest = ANY ($2::bytea[]) AND k.version = $3;
 
 -- name: keep_memory_tokens
--- Keeps the token vectors of texts, over those of another version.
+-- Keeps the token vectors of texts, over those of another version. Nothing tells whose the texts are: those that were known at
+-- $7, before the end of an erasure, may be gone.
 INSERT INTO memory_tokens AS k (tenant_id, digest, version, tokens, vectors, used_on)
 SELECT $1, t.digest, $2, t.tokens, t.vectors, $6
 FROM unnest($3::bytea[], $4::int[], $5::bytea[]) AS t (digest, tokens, vectors)
+WHERE NOT EXISTS (SELECT FROM erased_owners AS e WHERE e.erased_at >= $7)
+  AND NOT EXISTS (SELECT FROM memory_erasures AS e WHERE e.tenant_id = $1)
 ORDER BY t.digest
 ON CONFLICT (tenant_id, digest) DO UPDATE SET
   version = excluded.version, tokens = excluded.tokens, vectors = excluded.vectors, used_on = excluded.used_on

@@ -10,10 +10,13 @@ SET LOCAL synchronous_commit TO off;
 
 -- name: keep_answers
 -- Keeps answers, over those kept under the same keys. They come in the order of kind and key, so that writers that
--- meet wait for each other instead of in a circle.
+-- meet wait for each other instead of in a circle. One that was asked for ($6, null where nobody's words are in it) before an
+-- erasure ended may have words of whoever was erased, and is left out.
 INSERT INTO llm_cache (cache_id, cache_kind, cache_key, payload, created_at, last_accessed_at, expires_at)
 SELECT gen_random_uuid(), answer.kind, answer.key, answer.payload::jsonb, $5, $5, answer.expires_at
-FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[]) AS answer (kind, key, payload, expires_at)
+FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $6::timestamptz[])
+  AS answer (kind, key, payload, expires_at, asked_at)
+WHERE NOT EXISTS (SELECT FROM erased_owners AS e WHERE e.erased_at >= answer.asked_at)
 ON CONFLICT (cache_kind, cache_key) DO UPDATE SET
   payload = excluded.payload, created_at = excluded.created_at, last_accessed_at = excluded.last_accessed_at,
   expires_at = excluded.expires_at;

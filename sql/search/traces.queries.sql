@@ -15,12 +15,13 @@ RETURNING outbox_id, trace_id AS subject_id, attempts, created_at, leases AS lea
 -- name: write_traces
 -- Writes the traces of jobs and ends the jobs, whose payload nobody needs then. Doing it twice changes nothing. The
 -- payload holds its long parts as JSON within strings, so that they are read only here. One without a family was
--- written before there were others.
+-- written before there were others. Who erases jobs waits for those that are being written, and then meets the traces.
 WITH relaxed AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)),
 jobs AS MATERIALIZED (
-  SELECT o.trace_id, o.payload
+  SELECT o.outbox_id, o.trace_id, o.payload
   FROM relaxed, search_trace_outbox AS o
   WHERE o.outbox_id = ANY ($1::uuid[]) AND o.status NOT IN ('DONE', 'GIVEN_UP')
+  FOR UPDATE OF o
 ), traces AS (
   INSERT INTO search_traces (
     trace_id, family, tenant_id, project_id, agent_id, read_profile, query, expansion_mode, expanded_queries,
@@ -51,7 +52,7 @@ jobs AS MATERIALIZED (
 )
 UPDATE search_trace_outbox AS o
 SET status = 'DONE', payload = '{}', last_error = NULL, available_at = now(), updated_at = now()
-WHERE o.outbox_id = ANY ($1::uuid[]) AND o.status NOT IN ('DONE', 'GIVEN_UP');
+FROM jobs AS j WHERE o.outbox_id = j.outbox_id;
 
 -- name: fail_jobs
 -- As that of every outbox. Of a trace that is given up, nothing is kept but why.

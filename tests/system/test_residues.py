@@ -31,6 +31,7 @@ def test_each_residue_makes_verification_false_and_is_named(service: RunningServ
         service.url, tenant_id=TENANT, project_id=kept.user, agent_id=kept.agent, token=kept.user
     ) as client:
         client.knowledge.create_entity(kept.word, "place")
+        client.assistant.turn("t", "1", [{"role": "user", "content": "I live in Lisbon."}], user_id=kept.user)
     service.search(TENANT, "tea?")
     wait_for(
         lambda: planting.in_tables(planting.dsn_of(service), ["tea?"]).get("public.search_traces"),

@@ -72,10 +72,18 @@ class MemoryPlace(MemoryFolders):
         return await self.file.read(look, viewer=self.viewer)
 
     async def write(
-        self, change: Callable[[Change], T], *, actor: str | None = None, owners: Owners | None = None
+        self,
+        change: Callable[[Change], T],
+        *,
+        actor: str | None = None,
+        owners: Owners | None = None,
+        adds: bool = True,
     ) -> T:
-        """Make a change, in a thread, and return what it returned once it is on the disk."""
-        return await self.file.write(change, actor=actor, viewer=self.viewer, owners=owners)
+        """Make a change, in a thread, and return what it returned once it is on the disk.
+
+        One that `adds` nothing of anybody's is made while its owners are being erased, too.
+        """
+        return await self.file.write(change, actor=actor, viewer=self.viewer, owners=owners, adds=adds)
 
     def nearest(self, snapshot: Snapshot, version: str, vector: Vector) -> Iterator[str]:
         """Return the ids of the memories that have vectors of a version, by cosine and id. Blocks."""

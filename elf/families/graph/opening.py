@@ -102,7 +102,7 @@ def open_graph(ground: Ground) -> Opened:
         overseeing,
         MemoryWriting(files, clock, owners, embedding_version=texts.version, ring=bell.ring),
         MemoryListing(files),
-        Erasing(files),
+        Erasing(ground.database, files),
         Sharing(files),
         TransferService(files, embedding_version=texts.version, ring=bell.ring),
         Recovering(orchestrators, files, losses, extractor, clock, rules, owners, ring=bell.ring),

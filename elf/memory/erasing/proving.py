@@ -79,16 +79,19 @@ class Proving:
     async def _in_columns(
         self, somebody: Somebody, words: Sequence[str], columns: Sequence[Mapping[str, Any]]
     ) -> AsyncIterator[e.Found]:
-        """Look for words in columns, in those of the tenant's rows where a table says whose its rows are."""
+        """Look for words in columns: not in rows of other tenants, where a table, or what a row is of, says it."""
         statements = Queries.load(sql_folder() / FAMILY / "searching")
         in_bytes, in_texts = whole_words_in_bytes(words), whole_words_in_postgres(words)
         for column in columns:
             values = {"table": column["quoted"], "expression": column["expression"]}
             pattern = in_bytes if column["is_bytes"] else in_texts
-            of_tenant = column["has_tenant"] and somebody.kind != "tenant"
-            query, whose = (
-                ("count_in_column_of_tenant", [somebody.tenant_id]) if of_tenant else ("count_in_column", [])
-            )
+            query, whose = "count_in_column", [somebody.tenant_id]
+            if somebody.kind != "tenant" and column["has_tenant"]:
+                query = "count_in_column_of_tenant"
+            elif somebody.kind != "tenant" and column["tenant"] is not None:
+                query, values["tenant"] = "count_in_column_of_no_other", column["tenant"]
+            else:
+                whose = []
             async with self._database.connection() as connection:
                 with telling("column_being_searched"):
                     count = await connection.fetchval(

@@ -14,7 +14,7 @@ from elf.core.errors import Unavailable
 from elf.families.graph import erasing
 from elf.families.graph.bulletin_files import BulletinFiles
 from elf.families.graph.ingest.drop_folder import DropFolder
-from tests.db.graph.house import FACT, House, eventually, fact, link
+from tests.db.graph.house import FACT, PLANNER, House, eventually, fact, link
 from tests.db.graph.ingest_kit import edge_told, json_file, told
 
 pytestmark = pytest.mark.anyio
@@ -321,3 +321,30 @@ async def test_a_bulletin_of_a_memory_that_is_erased_while_it_is_made_is_not_kep
     context = await house.post("context", purpose="selector", message_id="msg", message=WORD)
     assert WORD not in context["bulletin"]["rendered"]
     assert STEM not in bytes_below(house.memory())
+
+
+async def test_while_everything_of_an_orchestrator_is_erased_nobody_writes_what_is_its(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await house.post("memories", memories=[FACT])
+    removed = erasing.remove_files
+    answers: list[Any] = []
+
+    def written_meanwhile(*arguments: Any) -> Any:
+        calls = [
+            ("/v1/graph/memories", {"memories": [fact("m2")]}),
+            ("/v1/graph/memories", {"memories": [fact("m3")], "orchestrator_id": "writer"}),
+            ("/v1/admin/graph/erase", {"everything": True}),
+        ]
+        for path, body in () if answers else calls:
+            post = partial(house.client.post, path, json={**PLANNER, **body})
+            answers.append(anyio.from_thread.run(post))
+        return removed(*arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(erasing, "remove_files", written_meanwhile)
+        assert (await house.erase(everything=True))["erased"]["memories"] == 1
+    told = [(answer.status_code, answer.json().get("error_code")) for answer in answers]
+    assert told == [(409, "ERASING"), (200, None), (409, "CONFLICT")]
+    assert (await house.get("memories", status="all"))["items"] == []
+    await house.post("memories", memories=[fact("m2")])

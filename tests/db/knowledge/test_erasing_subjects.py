@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 from uuid import UUID
@@ -242,6 +243,34 @@ async def test_a_batch_in_hand_while_its_user_is_erased_is_undone(world: World) 
     house.clock.turn(seconds=301)
     await consolidating.drain(user="ben")
     assert [subject for subject, _, _ in await consolidating.facts()] == ["Ben walks."]
+
+
+@pytest.mark.parametrize("way", ["metadata", "call", "scope"])
+async def test_what_comes_in_while_a_user_is_erased_keeps_the_name_by_which_it_is_erased(
+    world: World, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    house, unname = world.house, Erasure._mentions
+    kept: list[set[Any]] = []
+
+    async def unname_meanwhile(erasure: Erasure, whose: Whose) -> Counter[str]:
+        if kept:
+            return await unname(erasure, whose)
+        naming = {"user_id": USER, "with": [{"best": USER}]}
+        by = {"metadata": {"caller": AGENT}, "call": {"caller": ANA}, "scope": {"caller": ANA}}[way]
+        of = {"butler": SCOPE} if way == "scope" else {}
+        episode = await house.episode(f"Flies to {WORD}.", metadata=naming, **by, **of)
+        scoped = {"scope": SCOPE} if way == "scope" else {}
+        fact = await house.fact(subject=WORD, metadata=naming, source_episode_id=episode, **by, **scoped)
+        gone = await unname(erasure, whose)
+        rows = [await house.row("episode", episode), await house.row("fact", fact.id)]
+        kept.append({(row["user_id"], row["metadata"]["user_id"]) for row in rows})
+        return gone
+
+    monkeypatch.setattr(Erasure, "_mentions", unname_meanwhile)
+    await house.episode("Ana flies.", ANA, metadata={"user_id": USER})
+    assert (await world.erase(user=USER))["episodes"] == 2
+    assert kept == [{(USER, USER)}]
+    assert await world.where(WORD) == await world.where(USER) == set()
 
 
 async def test_what_was_made_of_the_episodes_of_several_users_is_each_users_own(world: World) -> None:

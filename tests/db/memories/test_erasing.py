@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -192,3 +193,43 @@ async def test_a_name_in_any_table_is_found_and_for_who_is_bound_in_those_of_the
     finally:
         async with database.connection() as connection:
             await connection.execute("DROP TABLE unowned")
+
+
+async def test_a_namesake_in_another_tenant_is_not_found_in_what_belongs_to_a_note_or_a_trace(
+    database: Database,
+) -> None:
+    queries = Queries.load(sql_folder() / "memories")
+    proving = Proving(database, queries, {}, IndexPoints([]), vector_dim=4, clock=TurnedClock())
+    receipt = await erasing(database, Talks({}), Shelf()).erase(ANA, OPERATOR)
+    given = e.GivenReceipt.model_validate(receipt.model_dump(mode="json"))
+    request = e.ProveErased(tenant_id="acme", user_id="ana", receipt=given)
+    noted = (
+        "INSERT INTO memory_notes (note_id, tenant_id, project_id, agent_id, scope, type, text, importance, "
+        "confidence, status, created_at, updated_at, embedding_version, source_ref) "
+        "VALUES ($2, $1, 'p', 'a', 'project_shared', 'fact', 'tea', 0.5, 0.5, 'active', now(), now(), 'v', '{}')"
+    )
+    told = (
+        "INSERT INTO memory_note_sources (note_id, thread, source_ref, created_at) VALUES ($1, 'ana', '{}', now())",
+        "INSERT INTO memory_note_versions (version_id, note_id, op, reason, actor) VALUES ($1, $1, 'ADD', 'it', 'ana')",
+    )
+    planned = (
+        "INSERT INTO chore_runs (family, chore, subject, due_at) "
+        "VALUES ('assistant', 'consolidation', json_build_array($1::text, 'ana')::text, now())"
+    )
+    expected = {
+        "public.memory_note_sources.thread",
+        "public.memory_note_versions.actor",
+        "public.chore_runs.subject",
+    }
+    for tenant, places in (("rival", set[str]()), ("acme", expected)):
+        async with database.connection() as connection:
+            note = uuid4()
+            await connection.execute(noted, tenant, note)
+            for statement in told:
+                await connection.execute(statement, note)
+            await connection.execute(planned, tenant)
+        assert {one.place for one in (await proving.prove(request, OPERATOR)).found} == places
+    async with database.connection() as connection:
+        await connection.execute("DELETE FROM memory_notes")
+    found = {one.place: one.count for one in (await proving.prove(request, OPERATOR)).found}
+    assert found["public.memory_note_versions.actor"] == 2, "nobody says whose a note was"

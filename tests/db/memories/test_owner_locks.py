@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+
 import pytest
 
+from elf.core.clock import SystemClock
 from elf.core.errors import Conflict, ErasureInProgress
 from elf.db.database import Database
+from elf.db.queries import Queries, sql_folder
 from elf.erasing import erasing, named
+from elf.memory.kept_tokens import KeptTokens
 from elf.offers import Subject
+from elf.providers.token_vectors import TokenVectors
+from elf.search.trace_store import Payload, TraceStore, search_queries
+from tests.traces_kit import a_trace
 
 pytestmark = pytest.mark.anyio
 
@@ -54,3 +64,49 @@ async def test_a_writer_is_waited_for_and_then_rejected_until_the_erasure_ends(d
         async with erasing(database, named(Subject(tenant_id="acme", user="bob"))):
             pass
     await add()
+
+
+async def test_what_was_asked_before_an_erasure_is_not_kept_when_it_is_written_afterward(
+    database: Database,
+) -> None:
+    store = TraceStore(database, search_queries(), lease_seconds=60)
+    context = {"tenant_id": "acme", "read_profile": "all_scopes"}
+    places = [
+        {"project_id": "ana", "agent_id": "a"},
+        {"project_id": "p", "agent_id": "user:ana"},
+        {"project_id": "p", "agent_id": "a", "allowed_scopes": ["global", "user:ana"]},
+        {"project_id": "bob", "agent_id": "a"},
+    ]
+
+    def asked() -> list[Payload]:
+        return [Payload.of(a_trace(**context, **place, created_at=datetime.now(UTC))) for place in places]
+
+    async def kept(payloads: Sequence[Payload]) -> int:
+        jobs = []
+        for payload in payloads:
+            with suppress(ErasureInProgress):
+                jobs += await store.enqueue([payload])
+        await store.write(jobs)
+        return len(jobs)
+
+    assert await kept(asked()) == 4
+    before = asked()
+    async with erasing(database, named(Subject(tenant_id="acme", user="ana"))):
+        during = asked()
+    assert await kept(before) == await kept(during) == 1
+    async with erasing(database, named(Subject(tenant_id="acme", agent_id="planner"))):
+        pass
+    assert await kept(asked()) == 4
+
+
+async def test_token_vectors_of_what_was_told_before_an_erasure_are_not_kept(database: Database) -> None:
+    queries = Queries.load(sql_folder() / "memories")
+    kept = KeptTokens(database, queries, SystemClock(), version="v1")
+    vectors = {"tea": TokenVectors(bytes(8), 1)}
+    before = datetime.now(UTC)
+    async with erasing(database, named(Subject(tenant_id="acme", user="ana"))):
+        pass
+    await kept.keep("acme", vectors, known_at=before)
+    assert (await kept.read("acme", ["tea"])).vectors == {}
+    await kept.keep("acme", vectors, known_at=datetime.now(UTC))
+    assert [*(await kept.read("acme", ["tea"])).vectors] == ["tea"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import anyio
@@ -16,6 +16,8 @@ from structlog.testing import capture_logs
 from elf.core.errors import DatabaseUnavailable
 from elf.db.database import Connection, Database
 from elf.db.queries import Queries
+from elf.erasing import erasing, named
+from elf.offers import Subject
 from elf.search import cache as cache_module
 from elf.search.cache import Answer, AnswerCache, CacheCounts, LatePut
 from elf.search.trace_store import search_queries
@@ -373,3 +375,15 @@ async def test_expired_answers_are_found_by_their_time(full_dsn: str, queries: Q
     plan = await explain(full_dsn, queries["drop_expired_answers"], values, kind)
     assert "llm_cache" not in plan.scanned
     assert {"idx_llm_cache_expires", "llm_cache_pkey"} <= plan.indexes
+
+
+async def test_wordings_that_were_asked_for_before_an_erasure_are_not_kept(
+    cache: AnswerCache, database: Database
+) -> None:
+    before = datetime.now(UTC)
+    async with erasing(database, named(Subject(tenant_id="acme", user="ana"))):
+        pass
+    await cache.put("expansion", "before", ["where ana lives"], ttl_days=1, asked_at=before)
+    await cache.put("expansion", "after", ["where ben lives"], ttl_days=1, asked_at=datetime.now(UTC))
+    await cache.put("rerank", "scores", [0.5], ttl_days=1)
+    assert [row["cache_key"] for row in await rows(database)] == ["after", "scores"]

@@ -6,12 +6,13 @@ import fcntl
 import json
 import os
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 
 from elf.families.graph.store import log_file
-from elf.families.graph.store.log_file import append_events
+from elf.families.graph.store.log_file import append_events, remove_lines
 
 ROOM = 200
 
@@ -51,10 +52,10 @@ def test_a_log_that_is_named_in_a_folder_is_put_aside_there(path: Path) -> None:
     assert sorted(os.listdir(path.parent)) == ["memory.log", "memory.log.1"]
 
 
-def test_of_two_processes_one_puts_a_full_log_aside(path: Path) -> None:
+def test_a_full_log_that_another_process_writes_to_is_put_aside_by_the_next(path: Path) -> None:
     path.write_bytes(b"x" * ROOM)
     with path.open("rb") as other:
-        fcntl.flock(other, fcntl.LOCK_EX)
+        fcntl.flock(other, fcntl.LOCK_SH)
         append(path, 1)
         assert os.listdir(path.parent) == [path.name]
     append(path, 2)
@@ -68,6 +69,7 @@ def test_a_log_that_has_taken_the_place_of_a_full_one_stays(
     lock = fcntl.flock
 
     def raced(descriptor: int, operation: int) -> None:
+        monkeypatch.setattr(log_file.fcntl, "flock", lock)
         path.rename(path.with_name("memory.log.1"))
         append(path, 1)
         lock(descriptor, operation)
@@ -85,3 +87,22 @@ def test_a_link_is_not_followed(path: Path) -> None:
     append(path, 1)
     assert elsewhere.read_bytes() == b"x" * ROOM
     assert path.is_symlink()
+
+
+def test_no_line_is_lost_that_is_appended_while_others_are_removed(tmp_path: Path) -> None:
+    path = tmp_path / "logs" / "memory.log"
+    path.parent.mkdir()
+
+    def write(first: int) -> None:
+        for number in range(first, first + 300):
+            append(path, number)
+            append_events(path, [{"event": "memory.test", "actor": "ana"}])
+
+    writers = [Thread(target=write, args=(first,)) for first in (0, 1000, 2000)]
+    for writer in writers:
+        writer.start()
+    while any(writer.is_alive() for writer in writers):
+        remove_lines(path, "ana")
+    remove_lines(path, "ana")
+    expected = [number for first in (0, 1000, 2000) for number in range(first, first + 300)]
+    assert sorted(numbers_in(path)) == expected

@@ -9,6 +9,7 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 import pytest
 from msgspec.structs import replace
 
+from elf.core.clock import SystemClock
 from elf.core.errors import DatabaseUnavailable
 from elf.memory.comparing import ByReranker, ByTokens
 from elf.memory.gathering import Offered
@@ -71,7 +72,7 @@ def by_tokens(
     length_weight: float = 0.0275, late: FakeLate | None = None, kept: Kept | None = None
 ) -> ByTokens:
     late, keeping = late or FakeLate(), cast("KeptTokens", kept or Kept())
-    return ByTokens(late, keeping, TokenFiller(late, keeping), length_weight=length_weight)
+    return ByTokens(late, keeping, TokenFiller(late, keeping, SystemClock()), length_weight=length_weight)
 
 
 async def scored(comparing: ByTokens, asked: Sequence[Offered]) -> list[Compared]:

@@ -11,7 +11,7 @@ from elf.api.audit import DataSubject
 from elf.api.bodies import WHOLE, GivenIdentifier, Request, Response
 from elf.api.caller import Caller
 from elf.api.operation import Operation, Stream
-from elf.core.errors import ScopeDenied, Unavailable
+from elf.core.errors import Conflict, ScopeDenied, Unavailable
 from elf.families.assistant import model as m
 from elf.families.assistant.api import fields as f
 from elf.families.assistant.api.consent import ProposalState
@@ -230,7 +230,8 @@ IMPORT: Final = Operation(
 )  # fmt: skip
 ERASE: Final = Operation(
     "erase_assistant_memory", "POST", f"{ADMIN}/erase", "Erase all of a user, an agent or the tenant for good", Erase,
-    Erased, tag=TAG, text="any", errors=(ScopeDenied, Unavailable), counted=("erased",), erases=_who_is_erased,
+    Erased, tag=TAG, text="any", errors=(ScopeDenied, Conflict, Unavailable), counted=("erased",),
+    erases=_who_is_erased,
 )  # fmt: skip
 
 OWN: Final = (EXPORT_OWN,)

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from elf.api.bodies import Response
 from elf.api.operation import Operation
-from elf.core.errors import NotFound, ScopeDenied, Unavailable
+from elf.core.errors import Conflict, NotFound, ScopeDenied, Unavailable
 from elf.families.graph import model as m
 from elf.families.graph.api import fields as f
 
@@ -44,5 +44,5 @@ class Erased(Response):
 
 ERASE: Final = Operation(
     "graph_erase", "POST", "/v1/admin/graph/erase", "Erase memories for good", Erase, Erased,
-    tag="graph: keeping", text="any", errors=(NotFound, ScopeDenied, Unavailable), counted=("erased",),
+    tag="graph: keeping", text="any", errors=(NotFound, ScopeDenied, Conflict, Unavailable), counted=("erased",),
 )  # fmt: skip

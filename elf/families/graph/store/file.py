@@ -108,13 +108,14 @@ class MemoryFile:
         actor: str | None = None,
         viewer: Viewer | None = None,
         owners: Owners | None = None,
+        adds: bool = True,
     ) -> T:
         """Make a change, in a thread, and return what it returned once it is on the disk. What it raises undoes it.
 
-        Raises ErasureInProgress while one of its `owners`, or who makes it, is being erased, Unavailable when the file
-        is closed or cannot be written, and FileUnusable when it is damaged.
+        Raises ErasureInProgress while one of its `owners`, or who makes it, is being erased, unless it `adds` nothing
+        of anybody's, Unavailable when the file is closed or cannot be written, and FileUnusable when it is damaged.
         """
-        return await self._open_writer().write(change, actor=actor, viewer=viewer, owners=owners)
+        return await self._open_writer().write(change, actor=actor, viewer=viewer, owners=owners, adds=adds)
 
     async def read(self, look: Callable[[Snapshot], T], *, viewer: Viewer | None = None) -> T:
         """Look at one state of the memory, in a thread, and return what was seen.

@@ -44,7 +44,8 @@ def append_events(
                 folder = _folder(opened, path.parent.name, above)
                 path = path.name
             _put_aside_if_full(path, folder)
-            descriptor = os.open(path, _FLAGS, 0o600, dir_fd=folder)
+            # Whoever removes lines has it alone: what were appended then would be lost.
+            descriptor = _locked(path, _FLAGS, fcntl.LOCK_SH, folder)
             opened.callback(os.close, descriptor)
             _write(descriptor, lines)
     except OSError as error:
@@ -57,19 +58,38 @@ def _folder(opened: ExitStack, name: str, parent: int | None) -> int:
     return descriptor
 
 
+def _locked(path: Path | str, flags: int, lock: int, folder: int | None = None) -> int:
+    """Open and lock a log file, which has its name for as long as it is locked. Raises OSError."""
+    while True:
+        descriptor = os.open(path, flags, 0o600, dir_fd=folder)
+        try:
+            fcntl.flock(descriptor, lock)
+            with suppress(FileNotFoundError):
+                if _has_name(path, descriptor, folder):
+                    return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+
+
+def _has_name(path: Path | str, descriptor: int, folder: int | None) -> bool:
+    return os.path.samestat(os.stat(path, dir_fd=folder, follow_symlinks=False), os.fstat(descriptor))
+
+
 def _write(descriptor: int, lines: bytes) -> None:
     if os.write(descriptor, lines) < len(lines):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def _put_aside_if_full(path: Path | str, folder: int | None) -> None:
-    """Rename a full log file. Who has it open goes on writing there, which loses nothing."""
+    """Rename a full log file, unless somebody writes to it at this moment: whoever comes next does it."""
     with suppress(FileNotFoundError):  # there is none yet, or another process was first
         if os.stat(path, dir_fd=folder, follow_symlinks=False).st_size < FULL_BYTES:
             return
         descriptor = os.open(path, os.O_RDONLY | _CAREFUL, dir_fd=folder)
         try:
-            with suppress(BlockingIOError):  # another process does it
+            with suppress(BlockingIOError):
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 _rename_if_same(path, descriptor, folder)
         finally:
@@ -78,8 +98,7 @@ def _put_aside_if_full(path: Path | str, folder: int | None) -> None:
 
 def _rename_if_same(path: Path | str, descriptor: int, folder: int | None) -> None:
     """Rename a file whose lock is held, unless its name is another file's by now, which is not full."""
-    found = os.stat(path, dir_fd=folder, follow_symlinks=False)
-    if os.path.samestat(found, os.fstat(descriptor)):
+    if _has_name(path, descriptor, folder):
         os.rename(path, f"{path}.1", src_dir_fd=folder, dst_dir_fd=folder)
 
 
@@ -97,11 +116,10 @@ def remove_lines(path: Path, name: str) -> int:
 
 def _remove_lines(path: Path, tells: Callable[[str], bool]) -> int:
     try:
-        descriptor = os.open(path, os.O_RDONLY | _CAREFUL)
+        descriptor = _locked(path, os.O_RDONLY | _CAREFUL, fcntl.LOCK_EX)
     except FileNotFoundError:
         return 0
     with open(descriptor, encoding="utf-8", errors="replace") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
         lines = file.readlines()
         kept = [line for line in lines if not tells(line)]
         if len(kept) < len(lines):

@@ -85,13 +85,14 @@ class Writer:
         actor: str | None = None,
         viewer: Viewer | None = None,
         owners: Owners | None = None,
+        adds: bool = True,
     ) -> T:
         """Make a change, in a thread, and return what it returned. What it raises undoes it.
 
-        Raises ErasureInProgress while somebody whose it is, or who makes it, is being erased; Unavailable when the file
-        is closed; and what `failures` says.
+        Raises ErasureInProgress while somebody whose it is, or who makes it, is being erased, unless it `adds` nothing
+        of anybody's; Unavailable when the file is closed; and what `failures` says.
         """
-        waiting = _Waiting(change, actor, viewer, _owners(owners, actor, viewer))
+        waiting = _Waiting(change, actor, viewer, _owners(owners, actor, viewer) if adds else None)
         self._tallies.waiting += 1
         try:
             await self._send.send(waiting)

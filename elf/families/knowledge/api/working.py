@@ -10,7 +10,7 @@ from pydantic import Field
 
 from elf.api.bodies import WHOLE, Request, Response
 from elf.api.operation import Operation
-from elf.core.errors import NotFound
+from elf.core.errors import Conflict, NotFound
 from elf.families.knowledge import model as m
 from elf.families.knowledge.api import fields as f
 from elf.families.knowledge.api.writing import InTenant
@@ -225,7 +225,7 @@ ERASE: Final = _post(
     "Erase for good",
     Erase,
     Erased,
-    errors=(NotFound,),
+    errors=(NotFound, Conflict),
     counted=("erased",),
 )
 SHARE: Final = _post(
