@@ -97,13 +97,14 @@ class Changes:
         )  # fmt: skip
         return None if row is None else memory_of(row)
 
-    async def said_in(self, known: Memory, thread_id: str | None, evidence: Sequence[m.Evidence]) -> None:
-        """Keep that a memory was said in a thread, too, which changes nothing of it."""
-        if thread_id is not None:
-            proof = [msgspec.to_builtins(one) for one in evidence]
-            await self.connection.execute(
-                self._sql["add_source"], *self.place, known.memory_id, thread_id, proof, self.now
-            )
+    async def said_in(self, known: Memory, thread_id: str | None, evidence: Sequence[m.Evidence]) -> bool:
+        """Keep that a memory was said in a thread, too, which changes nothing of it. Tells whether that is new."""
+        if thread_id is None:
+            return False
+        proof = [msgspec.to_builtins(one) for one in evidence]
+        key = (*self.place, known.memory_id)
+        added = await self.connection.fetchval(self._sql["add_source"], *key, thread_id, proof, self.now)
+        return added is not None
 
     async def move_sources(self, old: Memory, new: Memory) -> None:
         """Keep with a new memory in which threads the old one, which says the same, was said."""
