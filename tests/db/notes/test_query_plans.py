@@ -92,6 +92,9 @@ INSERT INTO search_trace_items
 SELECT gen_random_uuid(), md5('trace')::uuid, note_id, NULL, 1, 0.5, 1, 0.5, 0.1, 0.6, '[]', '[]', '[]'
 FROM memory_notes;
 
+INSERT INTO memory_note_sources (note_id, thread, source_ref, created_at)
+SELECT note_id, 'r1', '{"thread": "r1"}', now() FROM memory_notes;
+
 ANALYZE;
 """
 
