@@ -12,7 +12,7 @@ from uuid import UUID
 import msgspec
 from pgvector import Vector
 
-from elf.core.same_fact import same_fact
+from elf.core.same_fact import contains_fact, same_fact
 from elf.core.structs import read_value
 from elf.db.database import Connection
 from elf.db.queries import Queries
@@ -130,9 +130,14 @@ class Changes:
         return await self.update(memory, left, None)
 
     async def is_known(self, text: str, *, but_of: m.MemoryType) -> bool:
-        """Tell whether a memory of another type, in any category, says the same as a text: one of the newest."""
+        """Tell whether a memory of another type, in any category, says the same as a text, or more: one of the
+        newest.
+        """
         rows = await self.connection.fetch(self._sql["newest_texts"], *self.place, but_of, MOST_COMPARED)
-        return any(row["text"] == text or same_fact(text, row["text"]) for row in rows)
+        return any(
+            row["text"] == text or same_fact(text, row["text"]) or contains_fact(row["text"], text)
+            for row in rows
+        )
 
     async def add(
         self,
