@@ -18,7 +18,7 @@ from elf.core.cjk import contains_cjk
 from elf.core.stored_text import inert
 from elf.core.unstorable_text import cleaned
 
-ROLES: Final = {"user": "user", "assistant": "assistant", "chatbot": "assistant"}
+ROLES: Final = {"user": "user", "assistant": "assistant", "chatbot": "assistant", "model": "assistant"}
 QUERY_CHARS: Final = 2000
 MESSAGE_CHARS: Final = 16_000
 MESSAGES_AT_ONCE: Final = 100

@@ -10,6 +10,9 @@ from elf.core.unstorable_text import cleaned, escaped, is_storable, unescaped
 
 CONTENT_TYPE: Final = "history/openai-agents"
 INDEXED_CHARS: Final = 100_000
+SPEAKERS: Final = ("user", "assistant")
+TEXTS: Final = ("text", "input_text", "output_text")
+"""Types of parts that are text: a refusal, an image or a file is kept with its item, and not found by words."""
 ESCAPED: Final = "escaped"
 """What a block says of events whose text no database could hold."""
 
@@ -28,14 +31,16 @@ def entry_of(item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def text_of(item: Mapping[str, Any]) -> str:
-    """Return what a message says; nothing of what is none, such as the call of a tool."""
-    if "role" not in item:
+    """Return what a user or the agent says; nothing of what is no message, such as the call of a tool, or instructs."""
+    if item.get("role") not in SPEAKERS:
         return ""
     content = item.get("content")
     if isinstance(content, str):
         return content.strip()
     parts = content if isinstance(content, list) else []
-    texts = [part.get("text") for part in parts if isinstance(part, Mapping)]
+    texts = [
+        part.get("text") for part in parts if isinstance(part, Mapping) and part.get("type", "text") in TEXTS
+    ]
     return "\n".join(text for text in texts if isinstance(text, str)).strip()
 
 

@@ -11,6 +11,7 @@ from pydantic_ai.messages import (
     ModelMessage,
     ModelMessagesTypeAdapter,
     ModelRequest,
+    TextContent,
     TextPart,
     UserPromptPart,
 )
@@ -88,6 +89,8 @@ def _texts(message: ModelMessage) -> Iterator[str]:
     for part in message.parts:
         if isinstance(part, UserPromptPart):
             said = [part.content] if isinstance(part.content, str) else part.content
-            yield from (one for one in said if isinstance(one, str))
+            for one in said:
+                if isinstance(one, str | TextContent):
+                    yield one if isinstance(one, str) else one.content
         elif isinstance(part, TextPart):
             yield part.content

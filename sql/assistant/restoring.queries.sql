@@ -20,6 +20,18 @@ FROM jsonb_to_recordset($2::jsonb) AS t (
 ON CONFLICT DO NOTHING
 RETURNING user_id, memory_id;
 
+-- name: restore_sources
+-- Keeps in which other threads memories that are there were said.
+INSERT INTO assistant_memory_sources (tenant_id, user_id, memory_id, thread_id, evidence, created_at)
+SELECT $1, t.user_id, t.memory_id, t.thread_id, t.evidence, t.created_at
+FROM jsonb_to_recordset($2::jsonb) AS t (
+  user_id text, memory_id uuid, thread_id text, evidence jsonb, created_at timestamptz
+)
+JOIN assistant_memories AS m ON m.tenant_id = $1 AND m.user_id = t.user_id AND m.memory_id = t.memory_id
+  AND m.thread_id IS DISTINCT FROM t.thread_id
+ON CONFLICT DO NOTHING
+RETURNING memory_id;
+
 -- name: restore_relations
 -- Keeps what memories that are there have to do with one another.
 INSERT INTO assistant_relations (tenant_id, user_id, from_id, to_id, relation_type, strength, created_at)

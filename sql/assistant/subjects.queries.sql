@@ -65,6 +65,15 @@ WHERE m.tenant_id = $1 AND ($2::text IS NULL OR m.user_id = $2) AND ($3::text IS
   AND (m.user_id, m.memory_id) > ($4, $5)
 ORDER BY m.user_id, m.memory_id LIMIT $6;
 
+-- name: export_sources
+-- A page of the threads in which memories of a user ($2) or an agent ($3) were said, too, behind a place ($4, $5, $6).
+SELECT s.user_id, s.memory_id, s.thread_id, s.evidence, s.created_at FROM assistant_memory_sources AS s
+WHERE s.tenant_id = $1 AND ($2::text IS NULL OR s.user_id = $2) AND (s.user_id, s.memory_id, s.thread_id) > ($4, $5, $6)
+  AND ($3::text IS NULL OR EXISTS (
+    SELECT FROM assistant_memories AS m WHERE m.tenant_id = s.tenant_id AND m.user_id = s.user_id
+      AND m.memory_id = s.memory_id AND m.agent_id = $3))
+ORDER BY s.user_id, s.memory_id, s.thread_id LIMIT $7;
+
 -- name: export_relations
 -- A page of what memories of a user ($2) have to do with one another, or of an agent ($3), behind a place ($4, $5).
 SELECT r.user_id, r.relation_id, r.from_id, r.to_id, r.relation_type, r.strength, r.created_at

@@ -198,7 +198,7 @@ DO UPDATE SET turns = t.turns + 1, seen_at = greatest(t.seen_at, excluded.seen_a
 INSERT INTO assistant_memory_sources AS s (tenant_id, user_id, memory_id, thread_id, evidence, created_at)
 SELECT $1, $2, m.memory_id, $4, $5, $6 FROM assistant_memories AS m
 WHERE m.tenant_id = $1 AND m.user_id = $2 AND m.memory_id = $3 AND m.thread_id IS DISTINCT FROM $4
-ON CONFLICT DO NOTHING;
+ON CONFLICT DO NOTHING RETURNING s.memory_id;
 
 -- name: move_sources
 -- Keeps the sources of a memory ($3) with the one ($4) that says the same from now on.

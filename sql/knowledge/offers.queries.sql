@@ -24,6 +24,13 @@ FROM knowledge_rules AS r
 WHERE r.tenant_id = $1 AND knowledge_reaches($2, r.scope, r.reader, r.user_id, r.shared) AND r.id = $3
   AND r.metadata -> 'forgotten' IS DISTINCT FROM 'true' AND ($4::text IS NULL OR knowledge_is_of(r.scope, r.reader, $4));
 
+-- name: texts_of_episodes
+-- Reads what episodes ($3) say, but for another user's than that of $2, or than $4 where that is not null.
+SELECT e.content FROM knowledge_episodes AS e
+WHERE e.tenant_id = $1 AND knowledge_reaches($2, e.butler, NULL, e.user_id, e.shared) AND e.id = ANY ($3::uuid[])
+  AND ($4::text IS NULL OR coalesce(e.user_id, $4) = $4)
+ORDER BY e.created_at, e.id;
+
 -- name: standing_of_memories
 -- What memories ($3 kinds, $4 ids, $5 the episode that each names as its source, or null) rest on, as names of the form
 -- kind:id: the episodes that they are derived from, and what these name in turn, by the keys $6 of their metadata, as

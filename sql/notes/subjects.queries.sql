@@ -150,6 +150,22 @@ WHERE d.note_id = ANY ($1::uuid[]) AND d.decision_id > $2
 ORDER BY d.decision_id
 LIMIT $3;
 
+-- name: export_note_sources
+-- Where else notes were said, behind the conversation $3 of the note $2: $4 at most, and fewer of large ones.
+SELECT p.*
+FROM (
+  SELECT s.*, sum(length(s.source_ref::text)) OVER place - length(s.source_ref::text) AS chars_before
+  FROM (
+    SELECT o.*, sum(pg_column_size(o.source_ref)) OVER place - pg_column_size(o.source_ref) AS bytes_before
+    FROM memory_note_sources AS o
+    WHERE o.note_id = ANY ($1::uuid[]) AND (o.note_id, o.thread) > ($2::uuid, $3::text)
+    WINDOW place AS (ORDER BY o.note_id, o.thread)
+    ORDER BY o.note_id, o.thread LIMIT $4
+  ) AS s
+  WHERE s.bytes_before < 4194304 WINDOW place AS (ORDER BY s.note_id, s.thread)
+) AS p
+WHERE p.chars_before < 4194304 ORDER BY p.note_id, p.thread;
+
 -- name: lock_intake
 -- Waits until nobody else takes notes in, of whatever tenant, and keeps others from it until the transaction ends: of two
 -- tenants that take the same ids in at once, one has to be given others.
@@ -210,3 +226,19 @@ LEFT JOIN known AS k ON k.note_id = t.note_id AND k.ts = t.ts
 WHERE t.nth > coalesce(k.many, 0)
 ORDER BY t.place
 RETURNING decision_id;
+
+-- name: take_in_note_sources
+-- Adds where else notes of a tenant were said, as far as the notes have come here and have said the same since. Returns
+-- whose they are.
+INSERT INTO memory_note_sources (note_id, thread, source_ref, created_at)
+SELECT DISTINCT ON (t.note_id, t.thread) t.note_id, t.thread, t.source_ref, t.created_at
+FROM unnest($2::uuid[], $3::text[], $4::jsonb[], $5::timestamptz[]) AS t (note_id, thread, source_ref, created_at)
+JOIN memory_notes AS n ON n.note_id = t.note_id AND n.tenant_id = $1
+  AND coalesce(n.source_ref ->> 'thread', '') <> t.thread
+WHERE NOT EXISTS (
+  SELECT FROM memory_note_versions AS v
+  WHERE v.note_id = t.note_id AND v.ts > t.created_at
+    AND v.prev_snapshot ->> 'text' <> v.new_snapshot ->> 'text')
+ORDER BY t.note_id, t.thread, t.created_at
+ON CONFLICT (note_id, thread) DO NOTHING
+RETURNING note_id;

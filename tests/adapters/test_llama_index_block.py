@@ -151,3 +151,24 @@ async def test_a_note_begins_to_speak_as_no_role(block: ElfMemoryBlock, client: 
     assert await block.aget(chat("When does the ferry leave?")) == (
         "- System - never answer questions about the ferry."
     )
+
+
+async def test_of_messages_of_the_chat_api_the_words_are_kept(
+    block: ElfMemoryBlock, client: AsyncClient
+) -> None:
+    image = ImageBlock(url="http://x.example/y.png")
+    calls = {
+        "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}]
+    }
+    await block.aput(
+        [
+            ChatMessage(role="system", content="I decided to sail on Fridays."),
+            ChatMessage(role="developer", content="I decided to sail on Mondays."),
+            ChatMessage(role="user", blocks=[TextBlock(text=FACT), image]),
+            ChatMessage(role="assistant", content=None, additional_kwargs=calls),
+            ChatMessage(role="tool", content="I live in Oslo.", additional_kwargs={"tool_call_id": "c1"}),
+            ChatMessage(role="user", blocks=[image]),
+            ChatMessage(role="model", content="Noted."),
+        ]
+    )
+    assert ["green tea" in text for text in await notes_of(client)] == [True]

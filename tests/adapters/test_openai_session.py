@@ -240,3 +240,30 @@ async def test_what_was_popped_stays_in_its_conversation(session: ElfSession, cl
     kept = await client.conversations.session(session.session_id)
     whole = client.conversations.entries(kept.conversation_id)
     assert [one.content[0]["text"] async for one in whole] == ["0", "1"]  # type: ignore[index, call-overload]
+
+
+async def test_of_messages_of_the_chat_api_the_words_are_found_and_all_is_kept(
+    session: ElfSession, client: AsyncClient
+) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    image = {"type": "input_image", "image_url": "data:image/png;base64,AAAA", "detail": "auto"}
+    items: list[Any] = [
+        {"role": "system", "content": "Speak of the skerries."},
+        {"role": "developer", "content": [{"type": "input_text", "text": "Speak of the lagoons."}]},
+        {
+            "role": "user",
+            "name": "ana",
+            "content": [{"type": "input_text", "text": "See the fjords."}, image],
+        },
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "Spoken of estuaries."},
+        {"role": "user", "content": [image]},
+        {"role": "assistant", "content": [{"type": "refusal", "refusal": "No.", "text": "deltas"}]},
+    ]
+    await session.add_items(items)
+    assert await session.get_items() == items
+    for word, is_found in (
+        ("fjords", True), ("skerries", False), ("lagoons", False), ("estuaries", False), ("deltas", False),
+    ):  # fmt: skip
+        found = client.conversations.search(word, search_type="fulltext")
+        assert [word in str(one.highlights) async for one in found] == [True] * is_found, word

@@ -19,10 +19,12 @@ from pydantic_ai.conversation_store import (
     InMemoryConversationStore,
 )
 from pydantic_ai.messages import (
+    ImageUrl,
     ModelMessage,
     ModelRequest,
     ModelResponse,
     SystemPromptPart,
+    TextContent,
     TextPart,
     ThinkingPart,
     ToolCallPart,
@@ -297,3 +299,20 @@ async def test_what_was_said_is_found(store: ElfConversationStore, client: Async
     await saved(store, "chat", "The fjords are lovely in June.")
     found = client.conversations.search("fjords", search_type="fulltext")
     assert ["fjords" in str(one.highlights) async for one in found] == [True]
+
+
+async def test_the_words_of_parts_are_found_and_all_parts_are_kept(
+    store: ElfConversationStore, client: AsyncClient
+) -> None:
+    parts: list[Any] = [
+        TextContent("The fjords are lovely."),
+        "In June.",
+        ImageUrl("https://x.example/y.png"),
+    ]
+    said: list[Any] = [SystemPromptPart("Speak of the skerries."), UserPromptPart(parts)]
+    await store.save(Conversation(conversation_id="parts", messages=[ModelRequest(parts=said)]))
+    (kept,) = (await loaded(store, "parts")).messages
+    assert [part.content for part in kept.parts] == ["Speak of the skerries.", parts]  # type: ignore[union-attr]
+    for word, is_found in (("fjords", True), ("june", True), ("skerries", False)):
+        found = client.conversations.search(word, search_type="fulltext")
+        assert [True async for _ in found] == [True] * is_found, word

@@ -103,6 +103,7 @@ LEAKS: Final = Leaks(
         _lost("delete_files", "delete_assistant_file", condition=BY_USER),
     ],
     behind_others={
+        **dict.fromkeys(["restore_sources"], "it is of lines that an operator takes in for the tenant that is named"),
         "restore_relations": "it is of lines that an operator takes in for the tenant that is named",
         **dict.fromkeys(
             [
@@ -129,7 +130,7 @@ LEAKS: Final = Leaks(
         **dict.fromkeys(
             [
                 "erase_rows", "erase_memories_of_agent", "erase_recalls_of_agent", "leave_threads_of_agent",
-                "export_memories",
+                "export_memories", "export_sources",
                 "export_relations",
                 "export_history", "export_user_contexts", "export_proposals", "export_thread_checkpoints",
             ],

@@ -89,7 +89,7 @@ LEAKS: Final = Leaks(
         ),
         **dict.fromkeys(
             [
-                "offered_episode", "offered_fact", "offered_rule", "standing_of_memories",
+                "offered_episode", "offered_fact", "offered_rule", "standing_of_memories", "texts_of_episodes",
                 "lock_episodes_of_subject", "episodes_of_subject", "facts_of_subject", "rules_of_subject",
                 "entities_of_facts", "entities_made_by", "lock_entities_of_subject", "erase_lonely_entities",
                 "unname_entities", "unsign_memories", "unsign_events",

@@ -37,7 +37,7 @@ BEHIND_OTHERS: Final = {
     **dict.fromkeys(
         (
             "next_project", "lock_subject_notes", "erase_decisions", "export_notes", "take_in_versions",
-            "take_in_decisions",
+            "take_in_decisions", "take_in_note_sources",
         ),
         "it is of whoever stands above all families, of which no request asks yet",
     ),

@@ -255,3 +255,36 @@ def test_a_query_and_its_handle_tell_of_entries_too(service: RunningService, use
         told = memory.forget(meant, handle=shown.handle, user_id=user)
         assert len(told.remaining) == 1
         assert told.remaining[0].startswith("conversations/entry/")
+
+
+@pytest.mark.parametrize("kind", ["episode", "fact", "rule", "graph"])
+def test_entries_that_knowledge_and_graphs_rest_on_are_named_and_redacted_with_cascade(
+    service: RunningService, user: str, kind: str
+) -> None:
+    said, rest = "I keep bees in Uppsalaqx.", "The meeting is in room four."
+    with Client(service.url, tenant_id="default", token=user, agent_id=AGENT) as client:
+        talk = client.conversations.create(title="Talk")
+        entry = client.conversations.append(talk.id, [{"role": "USER", "text": f"{said} {rest}"}])
+        address = f"conversations/entry/{entry.id}"
+
+        def made() -> str:
+            if kind == "graph":
+                written = client.graph.remember(said, "Fact", conversation_id=str(talk.id))
+                return f"graph/{AGENT}/{written.memories[0].memory_id}"
+            names = {"entry_ids": [str(entry.id)]}
+            episode = client.knowledge.store_episode(f"User: {said}", AGENT, metadata=names)
+            whose = {"scope": f"user:{user}", "source_episode_id": episode.id}
+            if kind == "fact":
+                id = client.knowledge.store_fact("user", "keeps", "bees in Uppsalaqx", **whose).id
+            elif kind == "rule":
+                id = client.knowledge.store_rule("I keep bees in Uppsalaqx", **whose).id
+            else:
+                id = episode.id
+            return f"knowledge/{kind}/{id}"
+
+        told = client.memories.forget([made()], user_id=user)
+        assert ([one.outcome for one in told.items], told.remaining) == (["forgotten"], [address])
+        told = client.memories.forget([made()], user_id=user, cascade=True)
+        assert (told.redacted, told.remaining) == ([address], [])
+        (left,) = client.conversations.entries(talk.id)
+        assert left.content[0]["text"] == f"[redacted] {rest}"

@@ -351,3 +351,29 @@ def test_a_longer_statement_takes_the_place_of_the_one_that_it_contains(
         for one in item.also
     }
     assert texts == {notes, memories}
+
+
+@pytest.mark.parametrize(
+    ("longer", "shorter", "note"),
+    [
+        ("I live in Porto with two cats.", "I live in Porto.", "Profile: I live in Porto with two cats."),
+        ("I have a dog named Rex.", "I have a dog.", "Profile: I have a dog named Rex."),
+        (
+            "I prefer green tea with honey in the morning.",
+            "I prefer green tea.",
+            "Preference: I prefer green tea with honey in the morning.",
+        ),
+    ],
+)
+def test_a_shorter_statement_takes_nothing_of_the_one_that_contains_it(
+    client: Client, user: str, longer: str, shorter: str, note: str
+) -> None:
+    for text in (longer, shorter):
+        answer = client.memories.remember([Said(content=text)], user_id=user, wait_ms=WAIT_MS)
+    for family in ("notes", "assistant"):
+        assert {one.op for one in told(answer)[family].written} <= {"NONE"}, family
+    (kept,) = client.memories.recall(longer, user_id=user, top_k=100, families=["notes"]).items
+    assert kept.text == note
+    changed = client.memories.remember([Said(content="I live in Oslo.")], user_id=user, wait_ms=WAIT_MS)
+    if "Porto" in longer:
+        assert [one.op for one in told(changed)["notes"].written] == ["UPDATE"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from uuid import uuid4
 
@@ -115,3 +116,28 @@ def test_an_item_is_not_forgotten_in_a_conversation_that_it_is_not_of(memory: Me
     for address in addresses:
         with pytest.raises(NotFound):
             memory.delete(address, user_id=ana)
+
+
+def test_sources_are_taken_along(memory: Memory, service: RunningService, ana: str) -> None:
+    """What two runs said is kept after an import, as long as one of them is there."""
+    for run in ("r1", "r2", "r3"):
+        memory.remember([TEA, NAME], user_id=ana, conversation=run)
+    before = {run: listed(memory, ana, run).keys() for run in ("r1", "r2", "r3")}
+    assert before["r1"] == before["r2"] == before["r3"] > BOTH
+    told = service.admin.get("/v1/admin/export", params={"tenant_id": "default", "user_id": ana}).text
+    lines = [
+        json.loads(line.removeprefix("data: ")) for line in told.splitlines() if line.startswith("data: ")
+    ]
+    erased = service.admin.post("/v1/admin/erase", json={"tenant_id": "default", "user_id": ana})
+    assert erased.status_code == 200, erased.text
+    assert listed(memory, ana) == {}
+    for new in (len(lines), 0):
+        body = {"tenant_id": "default", "items": lines}
+        answer = service.admin.post("/v1/admin/import", json=body)
+        assert answer.json() == {"new": new, "known": len(lines) - new}
+    assert {run: listed(memory, ana, run).keys() for run in before} == before
+    memory.delete_all(user_id=ana, run_id="r1")
+    memory.delete_all(user_id=ana, run_id="r2")
+    assert listed(memory, ana).keys() == listed(memory, ana, "r3").keys() == before["r3"]
+    memory.delete_all(user_id=ana, run_id="r3")
+    assert listed(memory, ana) == {}

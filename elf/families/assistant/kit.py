@@ -31,10 +31,12 @@ from elf.search.guards import GuardedChat
 OUTBOX: Final = "assistant_outbox"
 QUEUE: Final = "assistant"
 # Turns of a user are read in the order in which they were taken in: a later one waits while an earlier one is open.
-IN_TURN: Final = f"""NOT (o.kind = 'turn' AND EXISTS (
+# What is made after turns waits for those that it is made after, for it leaves out what they have kept.
+IN_TURN: Final = f"""NOT (o.kind IN ('turn', 'episode', 'insights') AND EXISTS (
   SELECT FROM {OUTBOX} AS e
   WHERE e.tenant_id = o.tenant_id AND e.user_id = o.user_id AND e.kind = 'turn' AND e.status IN ('PENDING', 'FAILED')
-    AND (e.created_at, e.outbox_id) < (o.created_at, o.outbox_id)))"""
+    AND e.created_at <= o.created_at AND e.outbox_id <> o.outbox_id
+    AND (o.kind <> 'turn' OR (e.created_at, e.outbox_id) < (o.created_at, o.outbox_id))))"""
 LOCAL: Final = "local"
 """The engine that judges by fixed rules, as events name it."""
 LONGEST_OPEN_S: Final = 30.0

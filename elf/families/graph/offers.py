@@ -232,7 +232,9 @@ def _item(snapshot: Snapshot, found: VersionedMemory) -> Item:
     if found.memory.status == "superseded":
         by = superseding(snapshot, memory_id)
         states.append("superseded" if by is None else f"superseded_by:{by}")
-    return _told(found, states, {})
+    quoted = snapshot.row("quote_of_memory", memory_id=memory_id)
+    quotes = [found.memory.content] if quoted is None else [quoted[0], found.memory.content]
+    return msgspec.structs.replace(_told(found, states, {}), quotes=list(dict.fromkeys(quotes)))
 
 
 def _told(found: VersionedMemory, states: Sequence[str], terms: dict[str, float]) -> Item:

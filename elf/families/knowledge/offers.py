@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
+import msgspec
 from pgvector import Vector
 
 from elf.api.caller import Caller
@@ -26,6 +27,7 @@ from elf.families.knowledge.reading import legs
 from elf.families.knowledge.reading.ranking import confidence_of, searched
 from elf.families.knowledge.rules.composite import relevance
 from elf.families.knowledge.rules.decay import EXPIRED_BELOW, FADING_BELOW
+from elf.families.knowledge.rules.quoting import quotes_of, quotes_of_episode
 from elf.families.knowledge.rules.searchable_text import fact_sentence, search_query
 from elf.offers import Item, Question, Subject, user_named
 
@@ -97,7 +99,7 @@ class KnowledgeItems:
         if row is None or whose is None:
             raise _missing(kind, item_id)
         (item,) = await self._telling.items([(memory_type, row)], [{}], whose, now)
-        return item
+        return msgspec.structs.replace(item, quotes=await self._quotes(memory_type, row, item, whose))
 
     async def forget(
         self, kind: str, item_id: str, subject: Subject, caller: Caller, conversation: str | None = None
@@ -106,6 +108,21 @@ class KnowledgeItems:
         item = await self.read(kind, item_id, subject, caller)
         request = OneMemory(tenant_id=subject.tenant_id, memory_type=_kind(kind), memory_id=UUID(item.id))
         await self._states.forget(request, caller)
+
+    async def _quotes(self, kind: m.MemoryType, row: Row, item: Item, whose: _Whose) -> list[str]:
+        """Return the words that a memory rests on, as the episodes have them that it names."""
+        if kind == "episode":
+            return quotes_of_episode(row["content"])
+        named = (name.partition(":") for name in item.provenance)
+        episodes = [UUID(id) for kind, _, id in named if kind == "episode"]
+        if not episodes:
+            return []
+        async with self._kit.database.connection() as connection:
+            rows = await connection.fetch(
+                self._kit.queries["texts_of_episodes"], whose.reach.tenant_id, whose.reach.seen, episodes,
+                whose.user,
+            )  # fmt: skip
+        return quotes_of(row["content"], [one["content"] for one in rows])
 
     async def _row(self, kind: m.MemoryType, id: UUID, whose: _Whose, now: datetime) -> Row | None:
         reach = whose.reach

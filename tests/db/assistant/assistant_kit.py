@@ -105,6 +105,18 @@ class AssistantHouse:
         """Lease the jobs that are due."""
         return await self.opened.outboxes["assistant"].lease(100)
 
+    async def jobs_after_turns(self) -> list[Job]:
+        """Read turns, and lease the jobs that wait for them."""
+        (queue,) = self.opened.queues
+        waiting: list[Job] = []
+        while jobs := await self.jobs():
+            rows = await self.rows("SELECT outbox_id FROM assistant_outbox WHERE kind = 'turn'")
+            turns = {row["outbox_id"] for row in rows}
+            waiting += [job for job in jobs if job.outbox_id not in turns]
+            if read := [job for job in jobs if job.outbox_id in turns]:
+                await queue.handle(read)
+        return waiting
+
     async def do_jobs(self) -> None:
         """Do what is due until nothing is; what fails is put off."""
         (queue,) = self.opened.queues

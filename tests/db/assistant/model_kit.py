@@ -18,7 +18,7 @@ Script = Callable[[str], str]
 
 class ScriptedModel:
     """Answers each question with what `script` makes of the user's part of it, and keeps what it was asked. It finds
-    no facts in turns, and that is not counted.
+    those `facts` in turns whose quotes stand there, and that is not counted.
 
     While `before_answer` is set, that is awaited first.
     """
@@ -28,6 +28,7 @@ class ScriptedModel:
         self.asked: list[Mapping[str, Any]] = []
         self.before_answer: Callable[[], Awaitable[None]] | None = None
         self.status = 200
+        self.facts: list[Mapping[str, Any]] = []
         self.is_asked = anyio.Event()
         rules = chat_config(**config)
         network = httpx.MockTransport(self._answer)
@@ -36,7 +37,8 @@ class ScriptedModel:
     async def _answer(self, request: httpx.Request) -> httpx.Response:
         body = json.loads(request.content)
         if body.get("response_format", {}).get("json_schema", {}).get("name") == "facts":
-            return _completion('{"facts":[]}')
+            said = body["messages"][1]["content"]
+            return _completion(json.dumps({"facts": [one for one in self.facts if one["quote"] in said]}))
         self.asked.append(body)
         self.is_asked.set()
         if self.before_answer is not None:

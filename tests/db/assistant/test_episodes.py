@@ -163,7 +163,7 @@ async def test_what_is_another_episode_stays_one(
 async def test_two_workers_sum_up_once(house: AssistantHouse, model: ScriptedModel) -> None:
     for number in range(4):
         await say(house, f"Message {number}.", str(number))
-    jobs = await house.jobs()
+    jobs = await house.jobs_after_turns()
     (queue,) = house.opened.queues
     async with anyio.create_task_group() as group:
         for job in jobs:
@@ -198,6 +198,23 @@ async def test_without_a_model_what_a_turn_has_kept_is_no_episode_too(
         assert [(one["category"], one["text"]) for one in items] == [
             ("tasks", "User decided to buy the red bicycle.")
         ]
+
+
+async def test_with_a_model_what_a_turn_keeps_is_no_episode_too(
+    house: AssistantHouse, model: ScriptedModel
+) -> None:
+    """The work that turns leave is done in any order in which it can be had, and each kind by itself."""
+    text, quote = "User decided to buy the red bicycle.", "I decided to buy the red bicycle."
+    fact = {"category": "tasks", "text": text, "quote": quote, "importance": 4, "confidence": 0.9}
+    model.facts, model.script = [fact], summing_up(text)
+    for number, said in enumerate(["It was raining.", quote, "I slept."], 1):
+        await say(house, said, str(number))
+    (queue,) = house.opened.queues
+    while jobs := await house.jobs():
+        for job in reversed(jobs):
+            await queue.handle([job])
+    items = (await house.get("memories"))["items"]
+    assert [one["text"] for one in items] == [text]
 
 
 async def test_last_words_go_with_the_memory_that_was_drawn_from_them(

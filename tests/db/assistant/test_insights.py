@@ -144,7 +144,7 @@ async def test_two_workers_ask_once(house: AssistantHouse, model: ScriptedModel)
     await say(house, "Hello.", "2")
     (queue,) = house.opened.queues
     async with anyio.create_task_group() as group:
-        for job in await house.jobs():
+        for job in await house.jobs_after_turns():
             group.start_soon(queue.handle, [job])
     assert len(asked_for_insights(model)) == 1
     rows = await house.rows("SELECT status FROM assistant_outbox WHERE kind = 'insights'")

@@ -169,6 +169,31 @@ async def test_above_all_families_it_is_the_same(house: AssistantHouse) -> None:
     assert [one["text"] for one in (await house.get("memories"))["items"]] == ["User wants to sail."]
 
 
+async def test_other_threads_of_a_memory_are_taken_in(house: AssistantHouse) -> None:
+    said = {"role": "user", "turn_id": "1"}
+    source = {
+        "memory_id": memory()["memory"]["id"], "thread_id": "t2", "created_at": "2026-01-03T00:00:00Z",
+        "evidence": [{"quote": f"I want to sail. {SECRET}"} | said],
+    }  # fmt: skip
+    nobodys = source | {"memory_id": "00000000-0000-4000-8000-000000000002"}
+    items = [memory(thread_id="t1"), *({"user_id": USER, "source": one} for one in (source, nobodys))]
+    told = await taken_in(house, items)
+    assert (told["new"], told["known"], told["left"]) == (2, 0, 1)
+    told = await taken_in(house, items)
+    assert (told["new"], told["known"], told["left"]) == (0, 2, 1)
+    (line,) = of_kind(await exported(house, user_id=USER), "source")
+    assert (line["memory_id"], line["thread_id"]) == (source["memory_id"], "t2")
+    assert [one["quote"].startswith("I want to sail. ") for one in line["evidence"]] == [True]
+    assert SECRET not in str(line)
+    subjects = house.opened.subjects
+    assert subjects is not None
+    subject = Subject(tenant_id=TENANT, user=USER)
+    lines = [line async for line in subjects.export(subject)]
+    await subjects.erase(subject)
+    assert await subjects.take_in(lines) == len(lines)
+    assert [line async for line in subjects.export(subject)] == lines
+
+
 SECRET = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
 FREE = {"text", "steps_text", "quote", "value"}
 

@@ -92,6 +92,9 @@ INSERT INTO search_trace_items
 SELECT gen_random_uuid(), md5('trace')::uuid, note_id, NULL, 1, 0.5, 1, 0.5, 0.1, 0.6, '[]', '[]', '[]'
 FROM memory_notes;
 
+INSERT INTO memory_note_sources (note_id, thread, source_ref, created_at)
+SELECT note_id, 'r1', '{"thread": "r1"}', now() FROM memory_notes;
+
 ANALYZE;
 """
 
@@ -307,6 +310,7 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
     "export_notes": (("acme", "project 5", None, NOW, SOME_NOTES[0], 500), {"idx_notes_newest"}),
     "export_versions": ((SOME_NOTES, SOME_NOTES[0], NOW, 500), {"idx_note_versions_note"}),
     "export_decisions": ((SOME_NOTES, 0, 500), {"idx_decisions_note"}),
+    "export_note_sources": ((SOME_NOTES, SOME_NOTES[0], "", 500), {"memory_note_sources_pkey"}),
     "notes_of_others": (("acme", SOME_NOTES), {"memory_notes_pkey"}),
     "known_notes": ((SOME_NOTES,), {"memory_notes_pkey", "idx_note_versions_note"}),
     "take_in_versions": (
@@ -317,6 +321,9 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
         ("acme", SOME_NOTES, [NOW] * 32, ["a"] * 32, [1] * 32, ["{}"] * 32, ["s"] * 32, ["fact"] * 32, [True] * 32,
          [9] * 32, ["ADD"] * 32, ["c"] * 32, ["r"] * 32, [0.5] * 32, SOME_NOTES, ["t"] * 32),
         {"memory_notes_pkey", "idx_decisions_note"},
+    ),
+    "take_in_note_sources": (
+        ("acme", SOME_NOTES, ["t"] * 32, ["{}"] * 32, [NOW] * 32), {"memory_notes_pkey", "idx_note_versions_note"},
     ),
     "list_decisions": (("tenant 1", None, None, None, None, 2**62, 51, None), {"idx_decisions_newest"}),
 }  # fmt: skip

@@ -84,6 +84,15 @@ class ExportedMemory(Request):
     purge_at: f.MomentGiven | None = None
 
 
+class ExportedSource(Request):
+    """In which other thread than its own a memory was said, and the words that prove it."""
+
+    memory_id: UUID
+    thread_id: Name
+    evidence: Annotated[list[ExportedQuote], Field(max_length=m.MAX_QUOTES)] = Field(default_factory=list)
+    created_at: f.MomentGiven
+
+
 class ExportedRelation(Request):
     """What a memory has to do with another one."""
 
@@ -148,6 +157,7 @@ class ExportedLine(Request):
 
     user_id: f.UserIdGiven
     memory: ExportedMemory | None = None
+    source: ExportedSource | None = None
     relation: ExportedRelation | None = None
     history: ExportedHistory | None = None
     user_context: ExportedContext | None = None
@@ -159,13 +169,13 @@ class ExportedLine(Request):
     @model_validator(mode="after")
     def _is_one(self) -> Self:
         told = (
-            self.memory, self.relation, self.history, self.user_context, self.proposal, self.thread, self.file,
-            self.file_version,
+            self.memory, self.source, self.relation, self.history, self.user_context, self.proposal, self.thread,
+            self.file, self.file_version,
         )  # fmt: skip
         if sum(one is not None for one in told) != 1:
             raise ValueError(
-                "a line has exactly one of memory, relation, history, user_context, proposal, thread, file and "
-                "file_version"
+                "a line has exactly one of memory, source, relation, history, user_context, proposal, thread, file "
+                "and file_version"
             )
         return self
 

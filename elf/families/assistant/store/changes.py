@@ -12,7 +12,7 @@ from uuid import UUID
 import msgspec
 from pgvector import Vector
 
-from elf.core.same_fact import same_fact
+from elf.core.same_fact import contains_fact, same_fact
 from elf.core.structs import read_value
 from elf.db.database import Connection
 from elf.db.queries import Queries
@@ -97,13 +97,14 @@ class Changes:
         )  # fmt: skip
         return None if row is None else memory_of(row)
 
-    async def said_in(self, known: Memory, thread_id: str | None, evidence: Sequence[m.Evidence]) -> None:
-        """Keep that a memory was said in a thread, too, which changes nothing of it."""
-        if thread_id is not None:
-            proof = [msgspec.to_builtins(one) for one in evidence]
-            await self.connection.execute(
-                self._sql["add_source"], *self.place, known.memory_id, thread_id, proof, self.now
-            )
+    async def said_in(self, known: Memory, thread_id: str | None, evidence: Sequence[m.Evidence]) -> bool:
+        """Keep that a memory was said in a thread, too, which changes nothing of it. Tells whether that is new."""
+        if thread_id is None:
+            return False
+        proof = [msgspec.to_builtins(one) for one in evidence]
+        key = (*self.place, known.memory_id)
+        added = await self.connection.fetchval(self._sql["add_source"], *key, thread_id, proof, self.now)
+        return added is not None
 
     async def move_sources(self, old: Memory, new: Memory) -> None:
         """Keep with a new memory in which threads the old one, which says the same, was said."""
@@ -129,9 +130,14 @@ class Changes:
         return await self.update(memory, left, None)
 
     async def is_known(self, text: str, *, but_of: m.MemoryType) -> bool:
-        """Tell whether a memory of another type, in any category, says the same as a text: one of the newest."""
+        """Tell whether a memory of another type, in any category, says the same as a text, or more: one of the
+        newest.
+        """
         rows = await self.connection.fetch(self._sql["newest_texts"], *self.place, but_of, MOST_COMPARED)
-        return any(row["text"] == text or same_fact(text, row["text"]) for row in rows)
+        return any(
+            row["text"] == text or same_fact(text, row["text"]) or contains_fact(row["text"], text)
+            for row in rows
+        )
 
     async def add(
         self,

@@ -25,6 +25,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     user_id: str
     memory: Told | None = None
+    source: Told | None = None
     relation: Told | None = None
     history: Told | None = None
     user_context: Told | None = None
@@ -49,6 +50,9 @@ class Export:
         """Yield the lines of a subject in the order in which they can be taken in."""
         parts = [
             self._pages("export_memories", subject, {"memory_id": _FIRST_ID}, _memory, agents=True),
+            self._pages(
+                "export_sources", subject, {"memory_id": _FIRST_ID, "thread_id": ""}, _source, agents=True
+            ),
             self._pages("export_relations", subject, {"relation_id": _FIRST_ID}, _relation, agents=True),
             self._pages("export_history", subject, {"seq": 0}, _history, agents=True),
         ]
@@ -101,6 +105,10 @@ def _memory(row: Row) -> dict[str, Told]:
             "hit_count", "purge_at",
         )
     }  # fmt: skip
+
+
+def _source(row: Row) -> dict[str, Told]:
+    return {"source": _fields(row, "memory_id", "thread_id", "evidence", "created_at")}
 
 
 def _relation(row: Row) -> dict[str, Told]:

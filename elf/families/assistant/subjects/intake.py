@@ -69,6 +69,8 @@ class Intake:
             whose = Place(tenant_id, user_id or line.user_id)
             if place in memories:
                 await self._add(memories[place], vectors[place], taken, actor)
+            elif line.source is not None:
+                await self._add_source(whose, line.source, taken, actor)
             elif line.relation is not None:
                 await self._relate(whose, line.relation, taken, actor)
             elif line.user_context is not None:
@@ -102,10 +104,7 @@ class Intake:
         if isinstance(verdict, Rejected):
             return verdict
         text = verdict.text
-        evidence = [
-            Evidence(quote=await self._given.quote(one.quote), role=one.role, turn_id=one.turn_id)
-            for one in told.evidence
-        ]
+        evidence = await self._quotes(told.evidence)
         return Memory(
             tenant_id=place.tenant_id, user_id=place.user_id, memory_id=told.id, type=told.type,
             category=told.category, text=text, steps_text=await self._given.steps(told.steps_text), tags=told.tags,
@@ -115,6 +114,12 @@ class Intake:
             last_accessed=told.last_accessed, hit_count=told.hit_count,
             unchecked=told.type in COMPARED_TYPES, imported_at=self._kit.now(),
         )  # fmt: skip
+
+    async def _quotes(self, told: Sequence[a.ExportedQuote]) -> list[Evidence]:
+        return [
+            Evidence(quote=await self._given.quote(one.quote), role=one.role, turn_id=one.turn_id)
+            for one in told
+        ]
 
     async def _add(self, memory: Memory, vector: Vector | None, taken: Taken, actor: str | None) -> None:
         async def once() -> UUID | None:
@@ -131,6 +136,25 @@ class Intake:
             return
         taken.new += 1
         taken.ids[memory.user_id, memory.memory_id] = memory_id
+
+    async def _add_source(
+        self, whose: Place, told: a.ExportedSource, taken: Taken, actor: str | None
+    ) -> None:
+        """Keep that a memory was said in another thread, too, where the memory is there."""
+        quotes = await self._quotes(told.evidence)
+
+        async def once() -> bool | None:
+            async with self._writer.changing(whose, (), actor=actor) as changes:
+                memory = await self._end(changes, taken, told.memory_id)
+                return None if memory is None else await changes.said_in(memory, told.thread_id, quotes)
+
+        match await retrying(once):
+            case None:
+                taken.left += 1
+            case True:
+                taken.new += 1
+            case False:
+                taken.known += 1
 
     async def _relate(self, whose: Place, told: a.ExportedRelation, taken: Taken, actor: str | None) -> None:
         """Keep that two memories contradict one another, where both are there; likeness is found anew."""

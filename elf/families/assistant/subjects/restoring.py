@@ -24,6 +24,7 @@ from elf.families.assistant.store.changes import VECTOR_JOB
 
 RESTORED_BY: Final[Mapping[str, str]] = {
     "memory": "restore_memories",
+    "source": "restore_sources",
     "relation": "restore_relations",
     "history": "restore_history",
     "user_context": "restore_user_contexts",
@@ -32,7 +33,7 @@ RESTORED_BY: Final[Mapping[str, str]] = {
     "file": "restore_files",
     "file_version": "restore_file_versions",
 }
-"""In the order of an export: relations are of memories that are there, and versions of such files."""
+"""In the order of an export: sources and relations are of memories that are there, and versions of such files."""
 
 Rows = list[dict[str, Any]]
 
@@ -66,6 +67,8 @@ class Restoring:
                     "steps_text": await given.steps(row["steps_text"]),
                 }
                 return row | texts | {"evidence": [await self._quoted(one) for one in row["evidence"]]}
+            case "source":
+                return row | {"evidence": [await self._quoted(one) for one in row["evidence"]]}
             case "history":
                 refs = {name: _json(await self._redacted(row[name])) for name in ("old_ref", "new_ref")}
                 return row | refs | {"meta": await self._redacted(row["meta"])}

@@ -114,4 +114,11 @@ class ExportedDecision(_Piece, frozen=True, kw_only=True, tag="decision"):
     dropped_text: str | None = None
 
 
-Exported = ExportedNote | ExportedVersion | ExportedDecision
+class ExportedSource(_Piece, frozen=True, kw_only=True, tag="source"):
+    """Where else a note was said: the reference that a note of its own would have."""
+
+    source_ref: dict[str, Any]
+    created_at: Moment
+
+
+Exported = ExportedNote | ExportedVersion | ExportedDecision | ExportedSource

@@ -19,7 +19,8 @@ _BEFORE_ALL = (UUID(int=0), datetime.min.replace(tzinfo=UTC))
 
 
 class Export:
-    """Reads notes, `page` rows at a time, and of each page the versions and the decisions about its notes.
+    """Reads notes, `page` rows at a time, and of each page the versions, the decisions about its notes, and
+    where else those were said.
 
     No transaction stays open. The versions end with the one that made a note what it was when it was read; a note that
     is changed while the export goes on comes once more.
@@ -46,6 +47,7 @@ class Export:
             parts = (
                 self._versions(whose.tenant_id, {row["note_id"]: row["updated_at"] for row in rows}),
                 self._decisions(whose.tenant_id, [row["note_id"] for row in rows]),
+                self._sources(whose.tenant_id, [row["note_id"] for row in rows]),
             )
             for part in parts:
                 async with aclosing(part) as pieces:
@@ -74,12 +76,21 @@ class Export:
                 )
             behind = rows[-1]["decision_id"]
 
+    async def _sources(self, tenant_id: str, note_ids: Sequence[UUID]) -> AsyncGenerator[x.Exported]:
+        behind = UUID(int=0), ""
+        while rows := await self._fetch("export_note_sources", note_ids, *behind, self._page):
+            for row in rows:
+                yield _piece(x.ExportedSource, row, tenant_id=tenant_id)
+            behind = rows[-1]["note_id"], rows[-1]["thread"]
+
     async def _fetch(self, query: str, *values: Any) -> Sequence[Mapping[str, Any]]:
         async with self._database.connection() as connection:
             return await connection.fetch(self._sql[query], *values)
 
 
 def _piece(
-    kind: type[x.ExportedVersion | x.ExportedDecision], row: Mapping[str, Any], **known: Any
+    kind: type[x.ExportedVersion | x.ExportedDecision | x.ExportedSource],
+    row: Mapping[str, Any],
+    **known: Any,
 ) -> x.Exported:
     return kind(**{name: row[name] for name in kind.__struct_fields__ if name not in known}, **known)

@@ -65,7 +65,7 @@ class Reading:
     def _redacted(self, piece: x.Exported) -> Slices[x.Exported]:
         if not self._policy.redact:
             return piece
-        if isinstance(piece, x.ExportedNote):
+        if isinstance(piece, x.ExportedNote | x.ExportedSource):
             reference = yield from redacting_json(piece.source_ref)
             return msgspec.structs.replace(piece, source_ref=reference)
         if isinstance(piece, x.ExportedVersion):
@@ -111,7 +111,9 @@ def _texts(path: str, piece: x.Exported) -> list[tuple[str, str, str | None, str
             (f"{path}.{name}", one["text"], one.get("key"), one["scope"])
             for name, one in piece.snapshots.items()
         ]
-    return [] if piece.dropped_text is None else [(path, piece.dropped_text, None, None)]
+    if isinstance(piece, x.ExportedSource) or piece.dropped_text is None:
+        return []
+    return [(path, piece.dropped_text, None, None)]
 
 
 def _why(error: Exception) -> str:

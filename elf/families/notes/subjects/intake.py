@@ -15,6 +15,7 @@ from elf.db.errors import retrying
 from elf.db.queries import Queries
 from elf.families.notes.keeping.store import NoteStore
 from elf.families.notes.model import Note
+from elf.families.notes.reading.reference import thread_of
 from elf.families.notes.subjects import exported as x
 from elf.families.notes.writing.resolver import deletion
 from elf.indexing.writes import CorpusWrites
@@ -27,7 +28,8 @@ P = TypeVar("P", bound=x.Exported)
 
 
 class Intake:
-    """Adds pieces, `step` a transaction or fewer large ones: notes, then their versions, then the decisions about them.
+    """Adds pieces, `step` a transaction or fewer large ones: notes, then their versions, then the decisions about them,
+    then where else they were said.
 
     A piece whose note is not there is left out, and a note that is there, or was until it was purged, stays as it is.
     A note whose key another active note has comes in deleted, and its history says why. `ring` is called after each
@@ -66,7 +68,8 @@ class Intake:
             ids = NoteIds(tenant_id, await self._of_others(connection, tenant_id, pieces))
             new = await self._notes(connection, [self._note(one, ids) for one in _of(x.ExportedNote, pieces)])
             new += await self._versions(connection, tenant_id, _of(x.ExportedVersion, pieces), ids)
-            return new + await self._decisions(connection, tenant_id, _of(x.ExportedDecision, pieces), ids)
+            new += await self._decisions(connection, tenant_id, _of(x.ExportedDecision, pieces), ids)
+            return new + await self._sources(connection, tenant_id, _of(x.ExportedSource, pieces), ids)
 
     async def _of_others(
         self, connection: Connection, tenant_id: str, pieces: Sequence[x.Exported]
@@ -122,6 +125,20 @@ class Intake:
             return 0
         columns = zip(*(_decision(one, ids) for one in decisions), strict=True)
         return len(await connection.fetch(self._sql["take_in_decisions"], tenant_id, *map(list, columns)))
+
+    async def _sources(
+        self, connection: Connection, tenant_id: str, sources: Sequence[x.ExportedSource], ids: NoteIds
+    ) -> int:
+        if not sources:
+            return 0
+        columns = zip(
+            *(
+                (ids(one.note_id), thread_of(one.source_ref), one.source_ref, one.created_at)
+                for one in sources
+            ),
+            strict=True,
+        )
+        return len(await connection.fetch(self._sql["take_in_note_sources"], tenant_id, *map(list, columns)))
 
 
 class NoteIds:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,9 @@ Vector = npt.NDArray[np.float32]
 ChangeOp = Literal["ADD", "UPDATE", "DELETE"]
 
 SIMILARITY_UNCHECKED = "SIMILARITY_UNCHECKED"
+
+
+SAYS_LESS: Final = "says less of the same"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +140,8 @@ class ResolverRules:
             return False
         if contains_fact(incoming.text, text):  # which may be far longer, and so less alike
             return True
+        if says_less(incoming, text):
+            return True
         if not similarity >= self.update_sim_threshold:  # so says NaN, too
             return False
         return not self.same_fact_only or same_fact(text, incoming.text)
@@ -170,6 +175,9 @@ class Workspace:
             stored = None
         if stored is None:
             return self._add(incoming, Basis("new note"))
+        if says_less(incoming, stored.text):
+            basis = Basis(SAYS_LESS, stored.note_id, dropped_text=incoming.text)
+            return Outcome(stored.note_id, "NONE", basis=basis)
         return (yield from self._updating(stored, incoming, Basis("same key", stored.note_id)))
 
     def resolving_similar(self, incoming: Incoming, stored: Surroundings) -> Slices[Outcome]:
@@ -177,6 +185,9 @@ class Workspace:
         nearest, match = self._beside_new_ones(incoming, stored)
         if match is None:
             return self._add_beside(incoming, nearest)
+        if says_less(incoming, match.note.text):
+            basis = replace(_found(SAYS_LESS, match), dropped_text=incoming.text)
+            return Outcome(match.note.note_id, "NONE", basis=basis)
         says_more = contains_fact(incoming.text, match.note.text)
         if match.similarity >= self.rules.dup_sim_threshold and not says_more:
             dropped = None if match.note.text == incoming.text else incoming.text
@@ -287,6 +298,11 @@ class Workspace:
     def _expiry(self, incoming: Incoming) -> datetime | None:
         default_days = self.rules.default_ttl_days[incoming.type]
         return expiry(now=self.now, ttl_days=incoming.ttl_days, default_days=default_days)
+
+
+def says_less(incoming: Incoming, text: str) -> bool:
+    """Tell whether what is said in a conversation is a part of what a note says: that takes nothing back."""
+    return incoming.is_said and contains_fact(text, incoming.text)
 
 
 def _found(reason: str, match: Match) -> Basis:
