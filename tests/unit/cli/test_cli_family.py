@@ -164,7 +164,11 @@ def test_rows_stand_below_one_another_and_a_listing_says_how_to_go_on(
         body={"items": rows[:1], "next_cursor": "more", "afterCursor": "more"}
     )
     assert stories("stories list")[:2] == (0, "one  1\n")
-    nested = {"next_cursor": None, "story": {"text": "one", "of": {"who": "Ana", "tags": ["a"]}, "more": {}}, "n": 1}
+    nested = {
+        "next_cursor": None,
+        "story": {"text": "one", "of": {"who": "Ana", "tags": ["a"]}, "more": {}},
+        "n": 1,
+    }
     service.respond = lambda asked: Answer(body={"items": [], **nested})
     assert stories("stories list").out.splitlines() == [
         "story.text     one",

@@ -72,7 +72,9 @@ class OwnerLocks:
                 yield free
                 is_done = True
         except DatabaseUnavailable:
-            if not is_done:  # it is the block's own; when it goes away in the end, the block has done what it is for
+            if (
+                not is_done
+            ):  # it is the block's own; when it goes away in the end, the block has done what it is for
                 raise
 
     @asynccontextmanager
