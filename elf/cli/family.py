@@ -6,7 +6,7 @@ import argparse
 import inspect
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_origin
 
@@ -18,10 +18,11 @@ from elf.cli.families import NOTHING, OWN_COMMANDS
 from elf.cli.flags import context as add_context
 from elf.cli.flags import json_flag
 from elf.cli.notes import configured, context, run_request, say_more
-from elf.cli.outcome import ExitCode, UsageError
+from elf.cli.outcome import ExitCode, Refused, Unreachable, UsageError
 from elf.cli.parameters import add_parameter, kept_as
 from elf.cli.text import plain, print_columns
 from elf.client.call import Listing, Stream, reader
+from elf.client.errors import ErrorBody
 from elf.client.family import FamilyClient, methods_of
 from elf.config import Config
 from elf.core.errors import InvalidRequest
@@ -40,7 +41,7 @@ def add_family(family: type[FamilyClient[Any]], commands: Commands) -> None:
         if name in own.replaced:
             continue
         signature = inspect.signature(method.build, eval_str=True)
-        verb = Verb(family, method.build, signature, own.shown.get(name, show_with(family.cursor)))
+        verb = Verb(family, method.build, signature, own.shown.get(name, show_answer))
         command = commands.add(name.replace("_", "-"), verb.run, verb.does)
         for parameter in verb.parameters:
             add_parameter(command, parameter)
@@ -84,11 +85,19 @@ class Verb:
 
     def _follow(self, options: argparse.Namespace) -> int:
         config = configured(options)
+        failures: list[Any] = []
 
         async def follow() -> None:
             async with Service(config, options) as service:
-                stream: Stream[Any] = self._asked(service, options)
-                raw = Stream(replace(stream.call, read=reader(dict[str, Any])))
+                call = self._asked(service, options).call
+
+                def read_error(status: int, content: bytes) -> ErrorBody | None:
+                    told: ErrorBody | None = call.read_error(status, content)
+                    if told is not None:
+                        failures.append(json.loads(content))
+                    return told
+
+                raw = Stream(replace(call, read=reader(dict[str, Any]), read_error=read_error))
                 async with service.follow(raw) as events:
                     async for event in events:
                         print(json.dumps(event) if options.json else _line(event), flush=True)
@@ -97,6 +106,11 @@ class Verb:
             anyio.run(follow)
         except InvalidRequest as error:  # by the client itself, as in run_request
             raise UsageError(error.message) from error
+        except (Refused, Unreachable) as error:
+            if not (options.json and failures):
+                raise
+            print(json.dumps(failures[-1]))
+            return ExitCode.UNAVAILABLE if isinstance(error, Unreachable) else ExitCode.REJECTED
         return ExitCode.DONE
 
     def _asked(self, service: Service, options: argparse.Namespace) -> Any:
@@ -105,25 +119,35 @@ class Verb:
         return self.build(family, **given)
 
 
-def show_with(cursor: str) -> Callable[[Any], None]:
-    """Return what prints an answer of any shape, in which `cursor` is where the next page begins."""
-    return lambda body: _show(body, cursor)
+def show_answer(body: Any) -> None:
+    """Print each field of an answer of any shape, then its rows below one another; one without a body prints nothing.
 
-
-def _show(body: Any, cursor: str) -> None:
-    """Print each field of an answer, then its rows below one another; an answer without a body prints nothing."""
+    Where the next page begins, under whatever names a wire has it, is said of how to go on.
+    """
     named = body if isinstance(body, Mapping) else {"": body}
+    cursors = {name: value for name, value in named.items() if name.lower().endswith("cursor")}
     tables = [value for value in named.values() if _is_table(value)]
-    fields = [(name, value) for name, value in named.items() if value not in ([], *tables) and name != cursor]
+    fields = [
+        (name, value) for name, value in named.items() if value not in ([], *tables) and name not in cursors
+    ]
     if fields:
-        print_columns(fields)
+        print_columns(row for name, value in fields for row in _flat(name, value))
     for rows in tables:
         names = list(dict.fromkeys(name for row in rows for name in row))
         print_columns([[row.get(name) for name in names] for row in rows])
     if named and not fields and not tables:
         print("elf: nothing found", file=sys.stderr)
-    if named.get(cursor):
-        say_more({CURSOR: named[cursor]})
+    if further := next(filter(None, cursors.values()), None):
+        say_more({CURSOR: further})
+
+
+def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield what an object has inside under its path, one field a line."""
+    if isinstance(value, Mapping) and value:
+        for inner, one in value.items():
+            yield from _flat(f"{name}.{inner}" if name else inner, one)
+    else:
+        yield name, value
 
 
 def _is_table(value: Any) -> bool:

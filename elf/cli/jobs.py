@@ -89,4 +89,4 @@ def _show_jobs(body: dict[str, Any]) -> None:
 def _show_decided(body: dict[str, Any]) -> None:
     print_columns([(name, count) for name, count in body.items() if name != "not_given_up"])
     if body["not_given_up"]:
-        raise Refused(f"of no job of this queue that was given up: {', '.join(body['not_given_up'])}")
+        raise Refused(f"this queue has given up no such job: {', '.join(body['not_given_up'])}")

@@ -27,13 +27,12 @@ class FamilyClient(Generic[C_co]):
 
     `Stories(client).find("a bear")` then returns Found, and with an AsyncClient an awaitable of it. `name` and `about`
     are the command of the command line that has the same methods as its verbs. `owned_by` are the names of the context
-    that say whose memory it is. `cursor` is what its wire calls where the next page begins.
+    that say whose memory it is.
     """
 
     name: ClassVar[str]
     about: ClassVar[str]
     owned_by: ClassVar[Sequence[str]] = ("tenant_id", "project_id", "agent_id")
-    cursor: ClassVar[str] = "next_cursor"
 
     def __init__(self, client: C_co) -> None:
         self._client = client

@@ -197,7 +197,7 @@ ROWS: Final = (
     _row("graph erase", "--memory-ids", "m{n}"),
     # assistant
     _row("assistant add", "Ana likes tea {n}.", "preference", amemory="memory.id"),
-    _row("assistant add-procedure", "Boil water {n}.", "Pour it."),
+    _row("assistant add-procedure", "--steps", "Boil water {n}.", "--steps", "Pour it."),
     _row("assistant turn", "thread{n}", "turn", '{"role": "user", "content": "I like tea."}'),
     _row("assistant decide", NOT_THERE, "approve", code=1),
     _row("assistant query", "tea", "--agent", "supervisor"),
@@ -206,6 +206,7 @@ ROWS: Final = (
     _row("assistant thread-checkpoint", "thread1"),
     _row("assistant copy-thread", "thread1", "copy{n}"),
     _row("assistant prune", "copy{n}"),
+    _row("assistant redact-checkpoints"),
     _row("assistant delete-checkpoints", "--thread-ids", "copy{n}"),
     _row("assistant update", "{amemory1}", "--text", "Ana likes green tea {n}."),
     _row("assistant pin", "{amemory1}"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,11 @@ import pytest
 
 from elf.cli import main
 from tests.folders import fresh_folder
+from tests.system import planting
 from tests.system.service import RunningService, wait_for, write_config
 
 WORD = "xylographer"
+Elf = Callable[..., Any]
 
 
 @pytest.fixture
@@ -34,24 +36,43 @@ def told(memory_id: str, content: str, user: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_an_erased_user_stays_gone_when_the_memory_is_recovered(
-    own_service: RunningService, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    user, tenant = "evelyn", "acme"
+@pytest.fixture
+def elf(own_service: RunningService, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Elf:
+    """Runs a command for a tenant that has to end well, and returns its answer."""
     urls = (("http", own_service.url), ("admin", own_service.admin_url), ("mcp", own_service.mcp_url))
     binds = {
         f"{name}_bind": json.dumps(url.removeprefix("http://").removesuffix("/mcp")) for name, url in urls
     }
     config = write_config(tmp_path, **binds)
 
-    def elf(*command: str) -> Any:
-        code = main([*command, "-c", str(config), "--tenant", tenant, "--json"])
+    def run(tenant: str, *command: str, code: int = 0) -> Any:
+        ended = main([*command, "-c", str(config), "--tenant", tenant, "--json"])
         said = capsys.readouterr()
-        assert code == 0, (command, said)
+        assert ended == code, (command, said)
         return json.loads(said.out)
 
+    return run
+
+
+def drop_twice(elf: Elf, tenant: str, memory: Path, text: str, *whose: str) -> None:
+    """Drop a file, and drop it again, of which a copy is kept beside the first."""
+    for name in ("told.json", "told.json.1"):
+        (memory / "ingest" / "told.json").write_text(text)
+        wait_for(
+            lambda name=name: (
+                elf(tenant, "graph", "ingest", *whose)  # type: ignore[misc]
+                and (memory / "ingest" / "processed" / f"{name}.processed.json").exists()
+            ),
+            f"{name} is taken in",
+        )
+
+
+def test_an_erased_user_stays_gone_when_the_memory_is_recovered(
+    own_service: RunningService, elf: Elf, tmp_path: Path
+) -> None:
+    user, tenant = "evelyn", "acme"
     planner = ("--agent", "planner")
-    elf("graph", "remember", "The office is in Lisbon.", "Fact", *planner)
+    elf(tenant, "graph", "remember", "The office is in Lisbon.", "Fact", *planner)
     memory = own_service.config.parent / ".elf" / "graph" / tenant / "planner" / "memory"
     text = json.dumps(
         {
@@ -59,25 +80,52 @@ def test_an_erased_user_stays_gone_when_the_memory_is_recovered(
             "edges": [],
         }
     )
-    for name in ("told.json", "told.json.1"):
-        (memory / "ingest" / "told.json").write_text(text)
-        wait_for(
-            lambda name=name: (
-                elf("graph", "ingest", *planner)  # type: ignore[misc]
-                and (memory / "ingest" / "processed" / f"{name}.processed.json").exists()
-            ),
-            f"{name} is taken in",
-        )
-    elf("graph", "update", "b", "--source", '{"sourceType": "manual", "capturedBy": "user"}', *planner)
+    drop_twice(elf, tenant, memory, text, *planner)
+    elf(
+        tenant, "graph", "update", "b", "--source", '{"sourceType": "manual", "capturedBy": "user"}', *planner
+    )
     receipt = tmp_path / "receipt.json"
-    erased = elf("erase", "--user", user, "--yes", "--receipt", str(receipt))
+    erased = elf(tenant, "erase", "--user", user, "--yes", "--receipt", str(receipt))
     assert (erased["erased"]["graph"]["memories"], erased["erased"]["graph"]["files"]) == (2, 4)
-    recovered = elf("graph", "recover", *planner)
+    recovered = elf(tenant, "graph", "recover", *planner)
     assert (recovered["put_aside"], recovered["files"]) == ([], [])
-    assert [one["content"] for one in elf("graph", "list", "--status", "all", *planner)["items"]] == [
+    assert [one["content"] for one in elf(tenant, "graph", "list", "--status", "all", *planner)["items"]] == [
         "The office is in Lisbon."
     ]
-    proof = elf("erase", "--prove", str(receipt), "--user", user, "--text", WORD)
+    proof = elf(tenant, "erase", "--prove", str(receipt), "--user", user, "--text", WORD)
     assert (proof["proven"], proof["found"]) == (True, [])
     left = b"".join(path.read_bytes() for path in memory.rglob("*") if path.is_file())
     assert WORD.encode() not in left.lower()
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("whose", ["user", "agent", "tenant"])
+def test_what_is_erased_of_every_family_stays_gone_when_the_memory_is_recovered(
+    own_service: RunningService, elf: Elf, tmp_path: Path, whose: str
+) -> None:
+    tenant, writer = planting.TENANT, ("--agent", "writer")
+    gone, kept = planting.plant(own_service, agent="writer"), planting.plant(own_service)
+    graphs = own_service.config.parent / ".elf" / "graph"
+    memory = graphs / tenant / "writer" / "memory"
+    contents = {"a": f"The harbour of {gone.word} froze.", "b": f"A ship left {gone.word}."}
+    memories = [told(memory_id, content, gone.user) for memory_id, content in contents.items()]
+    drop_twice(elf, tenant, memory, json.dumps({"memories": memories, "edges": []}), *writer)
+    manual = '{"sourceType": "manual", "capturedBy": "user"}'
+    elf(tenant, "graph", "update", "b", "--source", manual, *writer)
+    assert planting.in_graphs(graphs, gone.needles)
+    receipt = tmp_path / "receipt.json"
+    named = {"user": ("--user", gone.user), "agent": ("--agent", "writer"), "tenant": ("--all",)}[whose]
+    erased = elf(tenant, "erase", *named, "--yes", "--receipt", str(receipt))
+    for family, counts in gone.counts.items():
+        if whose != "agent" or family not in ("conversations", "store"):  # which keep things by users alone
+            assert any(erased["erased"][family].get(kind) for kind in counts), family
+    recovered = elf(tenant, "graph", "recover", *writer, code=0 if whose == "user" else 1)
+    assert whose == "user" or recovered["error_code"] == "NOT_FOUND"  # the whole memory is gone
+    texts = () if whose == "agent" else ("--text", gone.word)  # the user said the word in conversations, too
+    proof = elf(tenant, "erase", "--prove", str(receipt), *named, *texts)
+    assert (proof["proven"], proof["found"]) == (True, [])
+    assert whose == "agent" or planting.in_tables(planting.dsn_of(own_service), [gone.word]) == {}
+    assert planting.in_graphs(graphs, [gone.word]) == []
+    left = elf(tenant, "graph", "list", "--status", "all", "--agent", kept.agent)["items"]
+    assert any(kept.word in one["content"] for one in left) is (whose != "tenant")
+    assert own_service.complaints() == []

@@ -248,7 +248,7 @@ def test_events_that_a_receiver_never_took_are_counted_shown_retried_and_discard
     assert len(receiver.wait_taken(2, tenant_id=tenant)) == 2
     assert elf("admin", "jobs", "discard", queue, ids[2], "--tenant", tenant) == (0, "discarded  1\n", "")
     assert elf("admin", "jobs", "retry", queue, ids[2]) == (
-        1, "retried  0\n", f"elf: of no job of this queue that was given up: {ids[2]}\n",
+        1, "retried  0\n", f"elf: this queue has given up no such job: {ids[2]}\n",
     )  # fmt: skip
     (webhook,) = service.admin.get("/v1/admin/webhooks", params={"tenant_id": tenant}).json()["items"]
     assert (webhook["waiting"], webhook["dead_letters"]) == (0, 0)

@@ -258,7 +258,21 @@ def test_there_is_a_command_for_each_call(elf: Elf) -> None:
     shown = dict(line.split(maxsplit=1) for line in elf("show", "a").out.splitlines())
     assert (shown["content"], shown["capturedBy"], "stepId" in shown) == (OFFICE, "user", False)
     assert "Lisbon" in elf("bulletin", "msg-1", "Where is the office?").out
-    elf("resolve", "e", "it moved", "--keep", "TO")
+    assert elf("edges", "a").out.startswith("a  Contradicts  b  e")
+    assert elf("contradictions").out.splitlines() == [
+        "a  Contradicts  b  e",
+        f"  a  Fact  active  80  {OFFICE}",
+        "  b  Fact  active  50  The office is in Porto.",
+    ]
+    assert f"Fact  a  contradicted  {OFFICE}" in elf("context", "diagnostics", "--prompt", "office").out
+    resolved = elf("resolve", "e", "it moved", "--keep", "TO").out.splitlines()
+    assert resolved[:2] == [
+        f"a  Fact  superseded  80  {OFFICE}",
+        "b  Fact  active      50  The office is in Porto.",
+    ]
+    assert [line.split("  ")[:3] for line in resolved[2:]][:1] == [["a", "Contradicts", "b"]]
+    assert "keep_to  it moved" in elf("edges", "a").out
+    assert [line.split("  ")[2] for line in elf("history", "a").out.splitlines()] == ["ADD", "SUPERSEDE"]
     assert [one["memoryId"] for one in data(elf("list", "--status", "superseded", "--json"))["items"]] == [
         "a"
     ]

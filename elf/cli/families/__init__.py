@@ -7,6 +7,7 @@ from typing import Final
 
 from elf.cli.families.assistant import ASSISTANT
 from elf.cli.families.graph import GRAPH
+from elf.cli.families.knowledge import KNOWLEDGE
 from elf.cli.families.memories import MEMORIES
 from elf.cli.families.own_commands import OwnCommands
 
@@ -14,5 +15,6 @@ NOTHING: Final = OwnCommands()
 OWN_COMMANDS: Final[Mapping[str, OwnCommands]] = {
     "graph": GRAPH,
     "assistant": ASSISTANT,
+    "knowledge": KNOWLEDGE,
     "memories": MEMORIES,
 }

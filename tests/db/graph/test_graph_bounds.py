@@ -63,25 +63,23 @@ def allowed(memory: MemoryNode) -> bool:
     )
 
 
+@pytest.mark.anyio
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(changes=st.lists(MEMORIES, min_size=1, max_size=8))
-def test_the_file_takes_in_what_the_rules_allow_and_nothing_else(
+async def test_the_file_takes_in_what_the_rules_allow_and_nothing_else(
     tmp_path: Path, kit: FileKit, changes: list[dict[str, Any]]
 ) -> None:
-    async def check() -> None:
-        async with anyio.create_task_group() as group:
-            file = await opened(group, tmp_path, KEY, kit)
-            await put(file, MEMORY)
-            for change in changes:
-                wanted = memory(**change)
-                before = (await file.read(lambda snapshot: need_memory(snapshot, "m1"))).memory
-                if allowed(wanted):
+    async with anyio.create_task_group() as group:
+        file = await opened(group, tmp_path, KEY, kit)
+        await put(file, MEMORY)
+        for change in changes:
+            wanted = memory(**change)
+            before = (await file.read(lambda snapshot: need_memory(snapshot, "m1"))).memory
+            if allowed(wanted):
+                await put(file, wanted)
+                before = wanted
+            else:
+                with pytest.raises(InvalidRequest):
                     await put(file, wanted)
-                    before = wanted
-                else:
-                    with pytest.raises(InvalidRequest):
-                        await put(file, wanted)
-                assert (await file.read(lambda snapshot: need_memory(snapshot, "m1"))).memory == before
-            group.cancel_scope.cancel()
-
-    anyio.run(check)
+            assert (await file.read(lambda snapshot: need_memory(snapshot, "m1"))).memory == before
+        group.cancel_scope.cancel()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import apsw
 import pytest
 
 from elf.db.database import Database
-from tests.db.graph.house import TENANT, House, fact, house_at, link
+from tests.db.graph.house import PLANNER, TENANT, House, fact, house_at, link
 
 pytestmark = pytest.mark.anyio
 PLACES = 50
@@ -150,14 +150,28 @@ async def test_a_bad_row_disables_no_memory_and_a_recovery_keeps_all_others(
         assert len((await house.post("recall", query="Room 2 windows"))["nodes"]) > 0
 
 
+@pytest.mark.parametrize("first", ["status", "write", "recall", "list", "bulletin", "export", "share"])
 async def test_a_memory_that_was_emptied_is_damaged_also_where_postgres_knows_nothing_of_it(
-    database: Database, tmp_path: Path, filled: tuple[Path, dict[str, Any]]
+    database: Database, tmp_path: Path, filled: tuple[Path, dict[str, Any]], first: str
 ) -> None:
     memory, _ = filled
     os.truncate(memory / "memory.db", 0)
     async with database.connection() as connection:
         await connection.execute("DELETE FROM graph_homes")
     async with house_at(database, tmp_path, QUIET) as house:
+        asked: dict[str, Callable[[], Awaitable[Any]]] = {
+            "status": lambda: house.get("status"),
+            "write": lambda: house.post("memories", 503, memories=[fact("x")]),
+            "recall": lambda: house.post("recall", 503, query="office"),
+            "list": lambda: house.get("memories", 503),
+            "bulletin": lambda: house.post("context", purpose="selector", message_id="m", message="office"),
+            "export": lambda: house.client.get("/v1/admin/graph/export", params=PLANNER),
+            "share": lambda: house.client.post(
+                "/v1/admin/graph/share", json={**PLANNER, "memory_id": "m1", "shared": True}
+            ),
+        }
+        answer = await asked[first]()
+        assert "memory_db_corrupt" in getattr(answer, "text", str(answer)) or answer["status"] == "disabled"
         status = await house.get("status")
         assert (status["status"], status["error_code"]) == ("disabled", "memory_db_corrupt")
         assert (await house.post("memories", 503, memories=[fact("x")]))["error_code"] == "memory_db_corrupt"

@@ -38,6 +38,9 @@ class Known:
     async def is_lost(self, residence: Residence) -> bool:
         return False
 
+    async def is_emptied(self, residence: Residence) -> bool:
+        return False
+
     async def note_made(self, residence: Residence) -> None:
         pass
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
@@ -159,6 +160,23 @@ def test_rows_stand_below_one_another_and_a_listing_says_how_to_go_on(
         body={"items": rows[:1], "trace": "t", "tags": [], "next_cursor": None}
     )
     assert stories("stories list").out == "trace  t\none  1\n"
+    service.respond = lambda asked: Answer(
+        body={"items": rows[:1], "next_cursor": "more", "afterCursor": "more"}
+    )
+    assert stories("stories list")[:2] == (0, "one  1\n")
+    nested = {
+        "next_cursor": None,
+        "story": {"text": "one", "of": {"who": "Ana", "tags": ["a"]}, "more": {}},
+        "n": 1,
+    }
+    service.respond = lambda asked: Answer(body={"items": [], **nested})
+    assert stories("stories list").out.splitlines() == [
+        "story.text     one",
+        "story.of.who   Ana",
+        'story.of.tags  ["a"]',
+        "story.more     {}",
+        "n              1",
+    ]
     service.respond = lambda asked: Answer(body={"items": [], "next_cursor": None})
     assert stories("stories list").err == "elf: nothing found\n"
     service.respond = lambda asked: Answer(body=[])
@@ -194,6 +212,16 @@ def test_a_stream_is_printed_event_by_event(stories: CommandLine, service: FakeS
     failed = f'{events}event: error\ndata: {{"error_code": "UNAVAILABLE", "message": "later"}}\n\n'
     service.respond = lambda asked: Answer(200, failed)
     assert stories("stories hear") == (3, "one\ntwo\n", "elf: UNAVAILABLE: later\n")
+    as_it_is = stories("stories hear", "--json")
+    assert (as_it_is.code, as_it_is.err) == (3, "")
+    assert [json.loads(line) for line in as_it_is.out.splitlines()] == [
+        {"text": "one"},
+        {"text": "two"},
+        {"error_code": "UNAVAILABLE", "message": "later"},
+    ]
+    service.respond = lambda asked: error(403, "FORBIDDEN")
+    refused = stories("stories hear", "--json")
+    assert (refused.code, refused.data["error_code"], refused.err) == (1, "FORBIDDEN", "")
 
 
 def test_every_family_that_comes_with_elf_makes_commands() -> None:

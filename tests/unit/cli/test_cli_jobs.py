@@ -71,7 +71,7 @@ def test_ids_of_jobs_that_were_not_given_up_are_named_and_end_with_1(
     service.respond = lambda asked: Answer(body={done: 1, "not_given_up": [TWO]})
     code, out, err = admin(f"admin jobs {verb}", "indexing", ONE, TWO)
     assert (code, out) == (1, f"{done}  1\n")
-    assert err == f"elf: of no job of this queue that was given up: {TWO}\n"
+    assert err == f"elf: this queue has given up no such job: {TWO}\n"
 
 
 def test_an_unknown_queue_ends_with_1_and_says_which_there_are(

@@ -18,4 +18,3 @@ class ConversationsClient(
     name = "conversations"
     about = "what users and agents said, and what agents remember of it"
     owned_by = ()
-    cursor = "nextCursor"

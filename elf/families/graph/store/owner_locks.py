@@ -56,7 +56,8 @@ class OwnerLocks:
         While Postgres is away every change is free: who erases holds the locks there, and has lost them, too.
         """
         free: Sequence[bool] = [True] * len(changes)
-        with suppress(DatabaseUnavailable):  # when it goes away in the end, the block has done what it is for
+        is_done = False
+        try:
             async with AsyncExitStack() as stack:
                 with suppress(DatabaseUnavailable):
                     if self._database is not None and changes:
@@ -69,6 +70,12 @@ class OwnerLocks:
                             self._sql["hold_owners_of_changes"], key.tenant_id, key.orchestrator_id, asked
                         )
                 yield free
+                is_done = True
+        except DatabaseUnavailable:
+            if (
+                not is_done
+            ):  # it is the block's own; when it goes away in the end, the block has done what it is for
+                raise
 
     @asynccontextmanager
     async def of_memory(self, key: OwnerKey) -> AsyncIterator[None]:
