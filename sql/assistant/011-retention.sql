@@ -1,3 +1,4 @@
+-- breaks: older
 -- A memory ages from the last time that it was read, repeated, edited or imported; a proposal that ended is kept for a while.
 
 ALTER TABLE assistant_memories ADD COLUMN IF NOT EXISTS imported_at timestamptz NULL;

@@ -280,7 +280,7 @@ class Size(IntEnum):
 def test_a_value_of_a_subclass_comes_back_as_one_of_its_type(
     client: Client, given: Any, expected: Any
 ) -> None:
-    answered = graph_of_one(ElfSaver(client, user_id="ana"), given)
+    answered = graph_of_one(ElfSaver(client, user_id="ana", types=[Color, Size]), given)
     state = answered.get_state(thread()).values["answer"]
     assert state == expected
     assert types_in(state) == types_in(expected)

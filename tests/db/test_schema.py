@@ -188,11 +188,6 @@ async def test_a_failure_leaves_nothing_half_made_and_names_the_step(empty_dsn: 
     await connection.close()
 
 
-async def test_another_vector_dimension_is_refused_with_both_numbers(database_dsn: str) -> None:
-    with pytest.raises(StartupError, match=r"384 dimensions.*vector_dim is 512"):
-        await migration.apply(database_dsn, steps_on(), vector_dim=512)
-
-
 async def test_a_database_that_does_not_exist_is_refused(postgres_dsn: str) -> None:
     with pytest.raises(StartupError, match="no_such_database"):
         await migration.apply(

@@ -104,15 +104,17 @@ LEAKS: Final = Leaks(
     ],
     behind_others={
         **dict.fromkeys(["restore_sources"], "it is of lines that an operator takes in for the tenant that is named"),
+        "redact_supervisor_checkpoints": "operators do it for the tenant that is named",
         "restore_relations": "it is of lines that an operator takes in for the tenant that is named",
         **dict.fromkeys(
             [
                 "log_changes", "pending_proposal", "end_proposal", "is_corroborated", "find_related",
-                "count_recall", "see_thread", "move_seen", "end_turn", "texts_of", "find_equal_memory", "update_memory",
+                "count_recall", "see_thread", "end_turn", "texts_of", "find_equal_memory", "update_memory",
                 "drop_vector", "put_vector", "purge_memory",
                 "blank_history", "blank_changes", "link_neighbours", "move_relations",
                 "keep_recent", "due_after_turn",
-                "forget_recent",
+                "forget_recent", "forget_proposals", "forget_signals", "lock_merged_into", "repeat_memory",
+                "read_recent_of_user",
                 "newest_texts", "add_source", "move_sources", "drop_source", "move_to_thread", "take_source",
             ],
             _BEHIND,

@@ -163,6 +163,7 @@ LEAKS: Final = Leaks(
     ],
     behind_others={
         "conversations_of_owner": "operators ask for it, of a user of the tenant that is named",
+        "entries_of_sources": "the tests of forgetting ask for entries of others",
         "named_conversation": "what is asked for is made of the tenant's name, too",
         "erase_names": "operators erase whom they may name, which the request says",
         "clients_of_entries": "it is of entries that were found for the caller",
@@ -174,7 +175,7 @@ LEAKS: Final = Leaks(
                 "moment_of_entry", "index_entries", "list_memberships", "drop_membership", "transfer_of_tree",
                 "delete_transfer",
                 "begin_session", "move_session", "drop_session", "change_owner", "set_level", "put_membership",
-                "read_found",
+                "read_found", "read_texts", "is_in_tree", "transfer_exists", "redact_entry", "redact_titles",
             ],
             _FOUND,
         ),

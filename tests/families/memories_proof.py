@@ -287,6 +287,7 @@ LEAKS: Final = Leaks(
     ],
     changing=[],
     behind_others={
+        "keep_memory_tokens": "it keeps what was made of the texts of an answer to the tenant",
         **dict.fromkeys(
             [
                 "erase_forget_handles",
