@@ -86,9 +86,9 @@ class Item(Struct, frozen=True, kw_only=True):
     than it seems: "fading", "contradicted", "superseded_by:<id>". `tokens` is where the family keeps token vectors of
     exactly its text, if it does. `whole_chars` is how long all of it is, where its text is a passage.
     `conversation` names one which a user has to be able to read to be told of the item. `quotes` are the words that
-    prove it, as they were said, where the family has them. `agent_id` is the agent that it is of, None for none;
-    `thread` is the user's name for the conversation that it was said in, and `metadata` is what came with it, for
-    whoever stored it.
+    prove it, as they were said, where the family has them and the item is read by itself. `agent_id` is the agent that
+    it is of, None for none; `thread` is the user's name for the conversation that it was said in, and `metadata` is
+    what came with it, for whoever stored it.
     """
 
     kind: str

@@ -176,8 +176,8 @@ async def test_an_item_says_the_same_at_its_address(
     for item in await house.recall(family)(asked(subject), caller_of(subject)):
         read = await house.items(family).read(item.kind, item.id, subject, caller_of(subject))
         assert item.whole_chars in (None, len(item.text))
-        kept = structs.replace(item, terms={}, tokens=None, whole_chars=None)
-        assert structs.replace(read, tokens=None) == kept
+        kept = structs.replace(item, terms={}, tokens=None, whole_chars=None, quotes=())
+        assert structs.replace(read, tokens=None, quotes=()) == kept
 
 
 async def test_nothing_is_found_by_nothing(

@@ -41,11 +41,11 @@ BEYOND_SCHEMAS = frozenset(
         ".importance_min", ".return", ".since_rev", ".summary", ".tenant_id", ".thread.checkpoint_data", ".top_k",
         ".user_id", ".versions", ".cursor", ".entity_id", ".everything", ".families", ".family", ".filters", ".item",
         ".filters.source", ".handle", ".id", ".idempotency_key", ".kind", ".memories", ".memory_id", ".memory_type",
-        ".metadata",
+        ".messages", ".metadata",
         ".file.path", ".new_path", ".old_path", ".path",
         ".note_id", ".orchestratorId", ".read_profile", ".result_handle", ".scope", ".source.conversationId",
         ".source.sourcePath", ".source.stepId", ".source.workflowRunId", ".source_episode_id", ".source_entity_id",
-        ".source_id", ".target_entity_id", ".target_id", ".toMemoryId", ".values.left_out.places",
+        ".source_id", ".steps", ".target_entity_id", ".target_id", ".toMemoryId", ".values.left_out.places",
         ".values.left_out.within", ".version_id",
     )
 )  # fmt: skip

@@ -174,9 +174,14 @@ async def test_a_filter_compares_numbers_as_numbers_and_nothing_with_another_kin
     assert await met(n=[10]) == {"list"}
     assert await met(o={"$eq": {"q": 2, "p": 1}}) == {"list"}
     assert await met(n={"$gt": 0}, t="a") == {"ten"}
-    assert await met(n={}) == {*held, "no object"}
-    for asked in ({"o": {"p": 1}}, {"n": {"$in": [9]}}, {"n": {"$gt": None}}, {"n": {"$lt": True}}):
-        with pytest.raises(ValidationError, match="Value error"):
+    for asked in (
+        {"o": {"p": 1}},
+        {"n": {"$in": [9]}},
+        {"n": {"$gt": None}},
+        {"n": {"$lt": True}},
+        {"n": {}},
+    ):
+        with pytest.raises(ValidationError, match="type=condition"):
             await store.find(filter=asked)
 
 

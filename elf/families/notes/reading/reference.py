@@ -53,7 +53,7 @@ def source_of(reference: Mapping[str, Any]) -> Source:
         names |= dict.fromkeys(_names(piece))
         if (moment := _moment(piece.get(MOMENT))) is not None:
             moments.append(moment)
-    return Source(list(names)[:MOST], max(moments, default=None), quotes, thread_of(reference) or None)
+    return Source(list(names)[:MOST], max(moments, default=None), tuple(quotes), thread_of(reference) or None)
 
 
 def thread_of(reference: Mapping[str, Any]) -> str:
