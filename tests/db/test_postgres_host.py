@@ -16,6 +16,7 @@ from actors.families import steps_on
 from actors.owners.database import DatabasePool
 from actors.owners.postgres_host import PostgresHost
 from elf.core.errors import DatabaseUnavailable, StartupError
+from elf.db import migration
 from elf.db.database import Database
 from elf.db.postmaster import PidFile, postgres_processes_in
 
@@ -87,12 +88,19 @@ async def test_the_pool_is_ready_with_the_schema_and_closed_when_cancelled(empty
                 pass
 
 
-async def test_the_pool_refuses_a_database_that_does_not_fit(database_dsn: str) -> None:
-    pool = DatabasePool(Database(max_conns=4), dsn=lambda: database_dsn, steps=steps_on(), vector_dim=8)
+async def test_the_pool_refuses_a_database_that_does_not_fit(empty_dsn: str) -> None:
+    await migration.apply(empty_dsn, steps_on(), vector_dim=4)
+    connection = await asyncpg.connect(empty_dsn)
+    await connection.execute(
+        "INSERT INTO knowledge_facts (tenant_id, subject, predicate, content, embedding, embedding_version)"
+        " VALUES ('t', 'Ana', 'home', 'Oslo', '[1, 0, 0, 0]', 'v')"
+    )
+    await connection.close()
+    pool = DatabasePool(Database(max_conns=4), dsn=lambda: empty_dsn, steps=steps_on(), vector_dim=8)
     with pytest.raises(ExceptionGroup) as caught:
         async with anyio.create_task_group() as tasks:
             await tasks.start(_run, pool)
-    assert caught.group_contains(StartupError, match="384 dimensions")
+    assert caught.group_contains(StartupError, match="vectors of 4 dimensions")
 
 
 async def _run(actor: Any, *, task_status: TaskStatus[None]) -> None:
