@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pytest
+import structlog
 
 from elf.cli import main
 from elf.cli.arguments import parser
@@ -21,6 +23,16 @@ from tests.system.service import RunningService, wait_for, write_config
 TENANT: Final = "acme"
 PLAIN, WITH_JSON, SPARE, OF_PLAIN = 1, 2, 3, 4
 """The runs of a command: the objects of the last one are of a plain run whose ids nobody is told."""
+
+
+@pytest.fixture(autouse=True)
+def _fresh_logging() -> Iterator[None]:
+    """Commands that need no service, such as `elf model`, set up the log of the process they run in."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:], root.level = handlers, level
+    structlog.reset_defaults()
 
 
 def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, argparse.ArgumentParser]]:
