@@ -206,7 +206,8 @@ class Siege:
             by_request.setdefault(row["request_id"], []).append(row)
         for sent in self.sent:
             yield from _faults_of(sent, by_request.get(sent.id, []))
-        if missing := self._operations.keys() - {row["operation"] for row in found}:
+        answered = {sent.operation for sent in self.sent if sent.status is not None}  # others may have no row
+        if missing := answered - {row["operation"] for row in found}:
             yield f"no row is of {sorted(missing)}"
         yield from self._names(self.secrets, "a text or a key")
         yield from self._names(sorted(self.erased), "a user who was erased")
