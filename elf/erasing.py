@@ -20,21 +20,13 @@ from elf.core.errors import Conflict, InvalidRequest, Unavailable
 from elf.db.alone import alone
 from elf.db.database import Connection, Database
 from elf.db.errors import Retryable
+from elf.db.queries import Queries, sql_folder
+from elf.db.schema import COMMON
 from elf.offers import Subject
 
 MOST_PASSES: Final = 5
 # Less than a statement may take.
 LONGEST_WAIT_FOR_WRITERS: Final = "SET LOCAL lock_timeout = '25s'"
-KEEP_WRITERS_OUT: Final = "SELECT pg_advisory_xact_lock(owner_lock($1, $2, $3))"
-TELL_ERASED: Final = """
-WITH old AS (
-  DELETE FROM erased_owners AS e WHERE e.owner = ANY (ARRAY(
-    SELECT o.owner FROM erased_owners AS o
-    WHERE o.erased_at < now() - interval '1 day' AND o.owner <> owner_lock($1, $2, $3) FOR UPDATE SKIP LOCKED))
-)
-INSERT INTO erased_owners (owner, erased_at) VALUES (owner_lock($1, $2, $3), now())
-ON CONFLICT (owner) DO UPDATE SET erased_at = excluded.erased_at
-"""
 
 
 @asynccontextmanager
@@ -48,27 +40,24 @@ async def erasing(database: Database, subject: DataSubject) -> AsyncIterator[Non
     digest = blake2b(msgspec.json.encode(["elf", *subject]), digest_size=8, person=b"elf erase").digest()
     busy = Conflict("this is being erased by another request at this moment")
     lock = int.from_bytes(digest, signed=True)
-    async with alone(database, lock, busy=busy, also=partial(_keep_writers_out, subject)):
+    sql = Queries.load(sql_folder() / COMMON)
+    async with alone(database, lock, busy=busy, also=partial(_keep_writers_out, subject, sql)):
         yield
         async with database.connection() as connection:
-            await connection.execute(TELL_ERASED, *subject)
+            await connection.execute(sql["tell_owner_erased"], *subject)
 
 
-async def _keep_writers_out(subject: DataSubject, guard: Connection) -> None:
+async def _keep_writers_out(subject: DataSubject, sql: Queries, guard: Connection) -> None:
     await guard.execute(LONGEST_WAIT_FOR_WRITERS)
     try:
-        await guard.execute(KEEP_WRITERS_OUT, *subject)
+        await guard.execute(sql["keep_writers_out"], *subject)
     except Retryable:
         raise Unavailable("somebody still writes what is to be erased: erase again") from None
 
 
 def named(subject: Subject) -> DataSubject:
     """Return whom a subject is by name: the user, or else the agent, or else the tenant."""
-    if subject.user is not None:
-        return DataSubject(subject.tenant_id, "user", subject.user)
-    if subject.agent_id is not None:
-        return DataSubject(subject.tenant_id, "agent", subject.agent_id)
-    return DataSubject(subject.tenant_id, "tenant", subject.tenant_id)
+    return DataSubject.by_name(subject.tenant_id, user=subject.user, agent=subject.agent_id)
 
 
 async def in_passes(kinds: Iterable[str], once: Callable[[], Awaitable[Mapping[str, int]]]) -> Counter[str]:

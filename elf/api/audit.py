@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Final, Literal, NamedTuple, Protocol, Self, TypeAlias
 from uuid import UUID
 
 from pydantic import BaseModel
@@ -59,6 +59,15 @@ class DataSubject(NamedTuple):
     tenant_id: str
     kind: Literal["user", "agent", "tenant"]
     name: str
+
+    @classmethod
+    def by_name(cls, tenant_id: str, *, user: str | None, agent: str | None) -> Self:
+        """Return the user if one is named, else the agent, else the tenant."""
+        if user is not None:
+            return cls(tenant_id, "user", user)
+        if agent is not None:
+            return cls(tenant_id, "agent", agent)
+        return cls(tenant_id, "tenant", tenant_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,8 +44,7 @@ def text_in_path(value: object, *, name: str) -> str:
     if value is None or value == "":
         raise InvalidRequest(f"$.{name}: is missing", fields=[f"$.{name}"])
     text = str(value) if isinstance(value, str | UUID) else json.dumps(value)
-    if not {".", ".."}.isdisjoint(
-        text.split("/")
-    ):  # which is left out on the way, also where slashes are encoded
+    # Such a part is left out on the way, also where slashes are encoded.
+    if not {".", ".."}.isdisjoint(text.split("/")):
         raise InvalidRequest(f"$.{name}: cannot stand in a path", fields=[f"$.{name}"])
     return quote(text, safe="", errors="surrogatepass")

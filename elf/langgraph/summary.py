@@ -26,7 +26,7 @@ def as_json(value: object, levels: int = MAX_LEVELS) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return _writable(plain(value))
+        return _writable(value)
     if isinstance(value, int):
         return plain(value) if abs(value) < MAX_INT else str(plain(value))
     if isinstance(value, float):

@@ -60,9 +60,7 @@ class Wire:
                 "parent_id": get_checkpoint_id(config),
                 "checkpoint": typed,
                 "metadata": self._typed(whole),
-                "facts": facts_of(
-                    {name: said for name, said in whole.items() if not (is_encrypted and name == "writes")}
-                ),
+                "facts": facts_of(_without_writes(whole) if is_encrypted else whole),
                 "versions": {
                     name: _version(version) for name, version in checkpoint["channel_versions"].items()
                 },
@@ -177,9 +175,8 @@ class Wire:
     def _typed(self, value: object) -> dict[str, Any]:
         try:
             kind, data = self._serde.dumps_typed(value)
-        except (
-            TypeError
-        ):  # LangGraph's own serializer takes subclasses of str and int, but not of float or tuple
+        except TypeError:
+            # LangGraph's own serializer takes subclasses of str and int, but not of float or tuple.
             kind, data = self._serde.dumps_typed(plain(value))
         return {"type": kind, "data": plain(data)}
 
@@ -190,6 +187,11 @@ class Wire:
             return typed
         typed["data"], places = taken_out(typed["data"], texts)
         return typed | {"left_out": {"within": told.within, "places": places}}
+
+
+def _without_writes(metadata: CheckpointMetadata) -> dict[str, Any]:
+    """Return metadata without what nodes wrote, which is a copy that anyone can read."""
+    return {name: said for name, said in metadata.items() if name != "writes"}
 
 
 def _version(version: str | float) -> str:

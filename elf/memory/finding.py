@@ -20,7 +20,7 @@ from elf.memory.conversations import HiddenConversations
 from elf.memory.families_on import refuse_unknown
 from elf.memory.gathering import Gathered, Offered, gather
 from elf.memory.ranking import Compared, LeftOut, Ranked, Sameness, ranked
-from elf.offers import Question, Recall, Vector
+from elf.offers import Item, Question, Recall, Vector
 from elf.providers.port import Embedder
 from elf.providers.vectors import have_direction
 from elf.search.stages import Stages
@@ -165,17 +165,15 @@ class Finding:
 
         Returns the families that may have had more to offer.
         """
-        others = frozenset[int]()
-        if question.only_agent:
-            mine = (None, question.subject.agent_id)
-            others = frozenset(
-                id(one) for offered in gathered.offers.values() for one in offered if one.agent_id not in mine
-            )
+
+        def is_of_another_agent(one: Item) -> bool:
+            return question.only_agent and one.agent_id not in (None, question.subject.agent_id)
+
         items = [one for offered in gathered.offers.values() for one in offered]
         hidden = await self._hidden.among(items, asking, patience_s=found.stages.left(FAMILIES_SHARE))
         crowded = []
-        for name, offered in gathered.offers.items() if hidden or others else ():
-            told = [one for one in offered if one.conversation not in hidden and id(one) not in others]
+        for name, offered in gathered.offers.items() if hidden or question.only_agent else ():
+            told = [one for one in offered if one.conversation not in hidden and not is_of_another_agent(one)]
             if len(told) < len(offered) == question.limit:
                 crowded.append(name)
             gathered.offers[name] = told[: question.limit]

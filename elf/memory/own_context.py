@@ -12,7 +12,6 @@ import hmac
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -84,10 +83,13 @@ class OwnContext:
         except (Unavailable, ErasureInProgress) as error:
             log.warning("memory.context_not_kept", error=type(error).__name__)
 
-    async def without(self, subject: Subject, messages: Sequence[Message]) -> list[Message]:
-        """Return messages without what contexts showed the user of late, and without those that say nothing else."""
+    async def without(self, subject: Subject, messages: Sequence[Message]) -> dict[int, str]:
+        """Return the texts of messages without what contexts showed the user of late, by the places of the messages.
+
+        Those that say nothing else are left out.
+        """
         if subject.user is None:
-            return [*messages]
+            return {place: message.text for place, message in enumerate(messages)}
         parts = [list(_parts(message.text)) for message in messages]
         forms = list(dict.fromkeys(part.form for found in parts for part in found))
         known: set[str] = set()
@@ -103,13 +105,13 @@ class OwnContext:
                 )
             shown = {bytes(row["digest"]) for row in rows}
             known = {form for form, digest in zip(forms, digests, strict=True) if digest in shown}
-        told = []
-        for message, found in zip(messages, parts, strict=True):
+        told = {}
+        for place, (message, found) in enumerate(zip(messages, parts, strict=True)):
             text = _left(message.text, [part for part in found if part.form in known])
             if text is None:
-                told.append(message)
+                told[place] = message.text
             elif text.strip():
-                told.append(replace(message, text=text))
+                told[place] = text
         return told
 
     async def drop_expired(self, now: datetime, limit: int) -> int:

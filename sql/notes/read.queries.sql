@@ -43,8 +43,8 @@ SELECT pg_database_size(current_database());
 -- name: list_notes
 -- One page of a project's notes, newest first, behind the cursor ($7, $8). The status 'expired' means active by its
 -- row but past its time; a null type does not filter, nor does a null beginning of the key ($12), or bound of the last
--- change (from $13 on, before $14), or a conversation in which it was said ($15). The cursor is never null: `$7 IS NULL OR ...` would keep a
--- generic plan from starting at it. The page ends early, before the note whose reference makes all of them as JSON text
+-- change (from $13 on, before $14), or conversation in which it was said ($15). The cursor is never null: `$7 IS NULL OR
+-- ...` would keep a generic plan from starting at it. The page ends early, before the note whose reference makes all of them as JSON text
 -- more than $11 bytes, but for the first; `has_next` tells whether any note comes after a row.
 SELECT p.*
 FROM (

@@ -35,11 +35,7 @@ class Whose(Request):
 
     def named(self) -> DataSubject:
         """Return whom it names: the user, or else the agent, or else the tenant."""
-        if self.user_id is not None:
-            return DataSubject(self.tenant_id, "user", self.user_id)
-        if self.agent_id is not None:
-            return DataSubject(self.tenant_id, "agent", self.agent_id)
-        return DataSubject(self.tenant_id, "tenant", self.tenant_id)
+        return DataSubject.by_name(self.tenant_id, user=self.user_id, agent=self.agent_id)
 
 
 class WholeTenant(Whose):

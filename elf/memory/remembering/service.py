@@ -90,19 +90,13 @@ class Remembering:
         id = await self._names.named(subject.tenant_id, subject.user, said.conversation)
         return replace(said, conversation_id=id)
 
-    async def _news(self, said: Said) -> Mapping[int, Message]:
-        """Return the messages that say something new by their places, without what ELF itself told the user."""
-        numbered = [replace(one, id=str(place)) for place, one in enumerate(said.messages)]
-        told = await self._own.without(said.subject, numbered)
-        return {int(one.id): one for one in told if one.id is not None}
-
     async def _take_in(self, said: Said, asking: Asking, digest: bytes) -> bool:
         """Store it with all that is to be done about it; False when the same was stored before.
 
         Raises Retryable when its conversation was deleted at this moment: its name stands for another one by now.
         """
         said = await self._named(said)
-        news = await self._news(said)
+        news = await self._own.without(said.subject, said.messages)
         async with self._store.database.transaction() as connection:
             is_new = await self._store.keep(connection, said, asking, digest=digest, now=self._clock.now())
             if not is_new:
@@ -171,8 +165,9 @@ class Remembering:
 
     async def _shown(self, said: Said, asking: Asking) -> r.Remembered:
         """Do all of it, and undo it. Where nothing was said, no family has anything to do."""
+        news = await self._own.without(said.subject, said.messages)
         outcomes = {
-            name: await self._dry(offers, said, asking.caller)
+            name: await self._dry(offers, said, news, asking.caller)
             for name, offers in self._families.items()
             if said.messages
         }
@@ -187,9 +182,9 @@ class Remembering:
             skipped=_skipped(families),
         )
 
-    async def _dry(self, offers: Offers, said: Said, caller: Caller) -> Outcome:
+    async def _dry(self, offers: Offers, said: Said, news: Mapping[int, str], caller: Caller) -> Outcome:
         if offers.remember is not None:
-            said = replace(said, messages=_those(said.messages, await self._news(said)))
+            said = replace(said, messages=_those(said.messages, news))
             if not said.messages:
                 return Outcome()
 
@@ -212,9 +207,9 @@ class Remembering:
         return Outcome()
 
 
-def _those(messages: Sequence[Message], news: Mapping[int, Message]) -> list[Message]:
-    """Return those messages that say something new, with the text that is new."""
-    return [replace(messages[place], text=one.text) for place, one in news.items()]
+def _those(messages: Sequence[Message], news: Mapping[int, str]) -> list[Message]:
+    """Return those messages that say something new, by their places, with the text that is new."""
+    return [replace(messages[place], text=text) for place, text in news.items()]
 
 
 def _skipped(families: Sequence[r.InFamily]) -> list[r.Skipped]:

@@ -92,16 +92,16 @@ def ranked_notes(
     messages: Sequence[Mapping[str, Any]], asked: Asked
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the same notes, and those that are beyond the maximum."""
-    notes: dict[str, tuple[_Statement, str]] = {}
+    found: dict[str, _Statement] = {}
     for sentence in _sentences(messages):
         statement = _recognised(sentence, asked.max_note_chars)
         if statement is not None:
-            notes.setdefault(_note_text(statement), (statement, _note_text(statement)))
-    ranked = sorted(notes.values(), key=lambda note: -note[0].importance * note[0].confidence)
-    kept = {text for _, text in ranked[: asked.max_notes]}
-    wire = {text: _wire(statement, text, asked) for statement, text in notes.values()}
-    return [note for text, note in wire.items() if text in kept], [
-        note for text, note in wire.items() if text not in kept
+            found.setdefault(_note_text(statement), statement)
+    ranked = sorted(found, key=lambda text: -found[text].importance * found[text].confidence)
+    kept = {*ranked[: asked.max_notes]}
+    notes = {text: _wire(statement, text, asked) for text, statement in found.items()}
+    return [notes[text] for text in notes if text in kept], [
+        notes[text] for text in notes if text not in kept
     ]
 
 

@@ -25,8 +25,6 @@ Vector = npt.NDArray[np.float32]
 ChangeOp = Literal["ADD", "UPDATE", "DELETE"]
 
 SIMILARITY_UNCHECKED = "SIMILARITY_UNCHECKED"
-
-
 SAYS_LESS: Final = "says less of the same"
 
 
@@ -138,9 +136,7 @@ class ResolverRules:
             return True
         if not incoming.merge_similar:
             return False
-        if contains_fact(incoming.text, text):  # which may be far longer, and so less alike
-            return True
-        if says_less(incoming, text):
+        if contains_fact(incoming.text, text) or says_less(incoming, text):  # far longer ones are less alike
             return True
         if not similarity >= self.update_sim_threshold:  # so says NaN, too
             return False
