@@ -34,7 +34,7 @@ async def erasing(database: Database, subject: DataSubject) -> AsyncIterator[Non
     """Be the only one who erases somebody for the block, in which nobody writes what is theirs.
 
     What is in the memory of a process at its end, and is written later, is known as what was theirs: see
-    sql/common/009-erased.sql. Whoever is at work is waited for. Raises Conflict while somebody else erases them, and
+    sql/common/008-erasing.sql. Whoever is at work is waited for. Raises Conflict while somebody else erases them, and
     Unavailable where a writer does not come to an end.
     """
     digest = blake2b(msgspec.json.encode(["elf", *subject]), digest_size=8, person=b"elf erase").digest()

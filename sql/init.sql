@@ -12,7 +12,6 @@
 \ir common/006-webhook-heads.sql
 \ir common/007-audit-log.sql
 \ir common/008-erasing.sql
-\ir common/009-erased.sql
 \ir notes/001-tables.sql
 \ir notes/002-leases.sql
 \ir notes/003-corpus.sql
@@ -22,7 +21,6 @@
 \ir notes/007-lanes.sql
 \ir notes/008-erasing.sql
 \ir notes/009-sources.sql
-\ir notes/010-late-traces.sql
 \ir knowledge/001-tables.sql
 \ir knowledge/002-changes.sql
 \ir knowledge/003-discarded-jobs.sql
@@ -41,7 +39,6 @@
 \ir conversations/010-erasing.sql
 \ir conversations/011-names.sql
 \ir conversations/012-folded.sql
-\ir conversations/013-erasing-names.sql
 \ir graph/001-tables.sql
 \ir graph/002-changes.sql
 \ir graph/003-lost.sql
@@ -57,7 +54,6 @@
 \ir assistant/009-sources.sql
 \ir assistant/010-told-agents.sql
 \ir assistant/011-retention.sql
-\ir assistant/012-erasing-sources.sql
 \ir store/001-tables.sql
 \ir store/002-changes.sql
 \ir store/003-discarded-jobs.sql
@@ -72,5 +68,3 @@
 \ir memories/007-lanes.sql
 \ir memories/008-erasing.sql
 \ir memories/009-context-lines.sql
-\ir memories/010-erasing-context-lines.sql
-\ir memories/011-late-traces.sql

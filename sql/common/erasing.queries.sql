@@ -1,4 +1,4 @@
--- Erasing a tenant, or one of its users or agents: see 008-erasing.sql and 009-erased.sql.
+-- Erasing a tenant, or one of its users or agents: see 008-erasing.sql.
 
 -- name: keep_writers_out
 -- Waits for those who write what an owner has, and keeps others from it until the transaction ends.

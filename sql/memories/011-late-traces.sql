@@ -1,4 +1,0 @@
--- No trace of an answer is kept whose owner was erased since the question.
-
-SELECT hold_owners_of(
-  'memory_traces', users => ARRAY['x.user_id', 'x.project_id'], agents => ARRAY['x.agent_id'], began => 'x.created_at');
